@@ -21,7 +21,7 @@ quickstart: .venv/installed ## debias a small pretrained encoder, measure it bef
 	$(BIN)/python -m fairlab.train +experiment=ccd_bert
 
 fetch: .venv/installed ## bring models into the cache, for example NAME=mpnet; without NAME, list them
-	$(BIN)/fairlab fetch $(NAME)
+	$(BIN)/python -m experiments.real_models.fetch $(NAME)
 
 test: .venv/installed ## run the tests, in three to eight minutes on two cores
 	$(COMPILED) $(BIN)/python -m pytest

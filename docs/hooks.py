@@ -79,7 +79,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 def has_runs(folder: str) -> bool:
     """Whether there is a record below a folder of the repository."""
-    return any((ROOT / folder).rglob("record.json"))
+    return any((ROOT / folder).rglob("record.json*"))
 
 
 def runs_page(folder: str) -> str:

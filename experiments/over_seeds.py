@@ -22,7 +22,7 @@ Samples = tuple[Array, Array]  # sums over the parts of each item, (S, N), and t
 def finished(*runs: Path) -> list[int]:
     """Seeds of which every one of these runs has finished."""
     found = [
-        {int(file.parent.name.removeprefix("seed_")) for file in run.glob("seed_*/record.json") if _is_finished(file)}
+        {int(file.parent.name.removeprefix("seed_")) for file in run.glob("seed_*/record.json*") if _is_finished(file)}
         for run in runs
     ]
     return sorted(set.intersection(*found))

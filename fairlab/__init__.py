@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fairlab.api import augment, compare, debias, evaluate, load, rewrite, runs
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["augment", "compare", "debias", "evaluate", "load", "rewrite", "runs"]
 
 

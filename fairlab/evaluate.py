@@ -12,9 +12,10 @@ import hydra
 from omegaconf import DictConfig
 
 from fairlab.backbones.loading import weights_facts
-from fairlab.benchmarks.runner import measure_data, measure_models
+from fairlab.benchmarks.runner import gate, measure_data, measure_models
 from fairlab.benchmarks.stages import LOADING, stage
 from fairlab.distributed import device, rank
+from fairlab.files import holds_run
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Note, Record
 from fairlab.run.command_line import cli
@@ -76,7 +77,7 @@ def model_to_push(config: DictConfig) -> Path | None:
     if config.get("push") is None:
         return None
     folder = Path(str(config.model)) / "model"
-    if not (folder.parent / "record.json").is_file() or not folder.is_dir():
+    if not holds_run(folder.parent) or not folder.is_dir():
         raise FairlabError("push= pushes the model of one run with what is measured; give model=RUN, a run's folder")
     return folder
 
@@ -130,7 +131,7 @@ def notes_of_training(model: Path) -> list[Note]:
     """What must be said of a model that is a run's; nothing of others."""
     from fairlab.reporting.tables.marks import training_notes
 
-    return training_notes(Record.load(model)) if (model / "record.json").is_file() else []
+    return training_notes(Record.load(model)) if holds_run(model) else []
 
 
 def evaluate_data(config: DictConfig, record: Record) -> None:
@@ -148,15 +149,27 @@ def evaluate_data(config: DictConfig, record: Record) -> None:
     field = config.field if isinstance(config.field, str) else list(config.field)
     record.provenance |= environment() | inputs
     for benchmark in benchmarks:
-        embed, facts = embedder(config, benchmark.vectors) if benchmark.vectors else (None, {})
+        embed, facts = embedder(config, benchmark.vectors, benchmark.name, record) if benchmark.vectors else (None, {})
         refuse_changed_inputs(record, facts)
         record.provenance |= facts
         for label, source in named.items():
             measure_data(benchmark, source, field, embed, label if len(named) > 1 else "", record)
 
 
-def embedder(config: DictConfig, name: str) -> tuple[Callable[[Sequence[str]], Any], dict[str, dict[str, Any]]]:
-    """What embeds the texts of a data set, and its provenance: an encoder, or ``spacy:NAME``."""
+def embedder(
+    config: DictConfig, name: str, about: str, record: Record
+) -> tuple[Callable[[Sequence[str]], Any], dict[str, dict[str, Any]]]:
+    """Return what embeds the texts of a data set, and its provenance: an encoder, or ``spacy:NAME``.
+
+    Args:
+        config: configuration of the evaluation.
+        name: model, or ``spacy:NAME``.
+        about: name of the benchmark whose numbers rest on it.
+        record: the run's record.
+
+    Raises:
+        FairlabError: the encoder cannot embed.
+    """
     if name.startswith("spacy:"):
         from fairlab.text.word_vectors import WordVectors
 
@@ -165,11 +178,10 @@ def embedder(config: DictConfig, name: str) -> tuple[Callable[[Sequence[str]], A
     node = backbone_node(name, asked(config))
     facts = {"vectors": weights_facts(node)}
     backbone = build(node).to(device())
-
-    from fairlab.benchmarks.validity import validity
-
-    if reason := validity(backbone).reason:
-        raise FairlabError(f"{name} cannot embed: {reason}")
+    found = gate(backbone, "vectors", record)
+    if found.reason:
+        raise FairlabError(f"{name} cannot embed: {found.reason}")
+    record.add_notes(found.notes(about))
     return lambda texts: backbone.embed(texts, progress="embedding").numpy(), facts
 
 

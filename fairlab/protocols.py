@@ -15,9 +15,12 @@ from fairlab.lexicons import load_lexicon
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch is imported where it is used: --help answers at once
+    import numpy as np
+    from numpy.typing import NDArray
+
     from fairlab.record import Note, Outcome, Reading
     from fairlab.text.fingerprints import Fingerprints
-    from fairlab.types import Group, Made, Row
+    from fairlab.types import Description, Group, ItemTexts, Made, Row
 
 ROW_BY_ROW = "fairlab.run.augmenting.row_by_row.RowByRow"
 
@@ -28,8 +31,9 @@ class Method(Protocol):
     It is called with the model, the values of its yaml by name, and ``seed``.
 
     Attributes:
-        title: what the method is called in reports and model cards.
-        limits: what its readings do not show, in one or two sentences for the model card.
+        title: Name of the method in reports and model cards.
+        limits: What its readings do not show, in one or two sentences for the model card.
+        citation: BibTeX entry of its publication, or a sentence that says whose work it is.
         epochs: number of passes over the training data.
         validate_every: number of training steps between two validations.
         steps: most training steps; None trains for all epochs.
@@ -40,6 +44,7 @@ class Method(Protocol):
 
     title: str
     limits: str
+    citation: str
     epochs: int
     validate_every: int
     steps: int | None
@@ -195,11 +200,17 @@ class Planned:
     """An augmentation that ``fairlab.augment`` can be asked for.
 
     Attributes:
+        title: Name of the augmentation for people.
+        limits: What its output does not show, in one or two sentences for the data card.
+        citation: BibTeX entry of its publication, or a sentence that says whose work it is.
         name: what its rows and reports call it.
         plan: the class that carries it out, by its dotted name; it meets :class:`Plan`.
         needs_rewriter: whether it makes nothing without a rewriter.
     """
 
+    title: ClassVar[str]
+    limits: ClassVar[str]
+    citation: ClassVar[str]
     name: ClassVar[str]
     plan: ClassVar[str] = ROW_BY_ROW
     needs_rewriter: ClassVar[bool] = True
@@ -261,34 +272,62 @@ class Plan(Protocol):
 
 
 @runtime_checkable
-class Benchmark(Protocol):
-    """A measurement of models.
+class Measurement(Protocol):
+    """A benchmark of models or of data; its class says what it is.
 
     Attributes:
-        name: name of the benchmark in the keys of its readings.
         version: version of the benchmark's definition; it rises with every change of a value or an interval.
+        description: what it is; an instance whose name depends on its settings has one of its own.
     """
 
-    name: str
     version: ClassVar[int]
+    description: Description
+
+    @property
+    def name(self) -> str:
+        """Name of the benchmark in the keys of its readings."""
+        return self.description.name
+
+    @classmethod
+    def describe(cls, name: str) -> Description | None:
+        """Return the description of readings of a name, without a protocol; None if they are another benchmark's."""
+        return cls.description if cls.description.name == name else None
+
+    def texts(self) -> list[ItemTexts]:
+        """Return the items with their texts, part by part; empty if they have no texts to be shown.
+
+        Raises:
+            FairlabError: the texts cannot be read.
+        """
+        return []
+
+    def scores(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the values (N, V) to be shown of N items, from the array that is kept of them."""
+        return values.reshape(len(values), -1)
+
+
+@runtime_checkable
+class Benchmark(Measurement, Protocol):
+    """A measurement of models."""
 
     def measure(self, backbone: Any, before: Any = None) -> Outcome:
-        """Measure a model; ``before`` holds the ``items`` of an earlier measurement, for paired comparisons."""
+        """Measure a model.
+
+        Args:
+            backbone: model to be measured.
+            before: ``items`` of an earlier measurement, for paired comparisons; None for none.
+        """
         ...
 
 
 @runtime_checkable
-class DataBenchmark(Protocol):
+class DataBenchmark(Measurement, Protocol):
     """A measurement of data.
 
     Attributes:
-        name: name of the benchmark in the keys of its readings.
-        version: version of the benchmark's definition; it rises with every change of a value or an interval.
         vectors: what embeds the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; None embeds none.
     """
 
-    name: str
-    version: ClassVar[int]
     vectors: str | None
 
     def measure_data(self, dataset: str, field: Any, embed: Any, folder: Path) -> Outcome:

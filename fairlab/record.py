@@ -10,7 +10,7 @@ import re
 import shlex
 import urllib.parse
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.files import write_whole
-from fairlab.types import FairlabError, values_of
+from fairlab.files import COMPACT, PLAIN, read_record, record_file, write_whole
+from fairlab.types import Description, FairlabError, values_of
 
 VERSION = 1  # of record.json; raised when an older fairlab could not read it
 TRAINING = "training"  # in place of a benchmark's name, in a note about how a model was trained
+SAYS_NOTHING = "says nothing of bias"  # mark of readings of a model that fails the check of its behaviour
 DATA = "data"  # the phase of readings that are of the data, not of a model
 SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHR|CREDENTIAL|(?<![A-Z])(PAT|AUTH)(?![A-Z])|(PASS|(?<=_)PWD)(?![A-Z])",
@@ -56,6 +57,7 @@ class Reading:
         phase: model or data that was measured: ``before``, ``after``, ``data``, or the label of a model.
         seed: seed of the run.
         version: version of the benchmark's definition that gave the value; 0 in records older than versions.
+        description: what the benchmark says of itself; None in records older than descriptions.
 
     Raises:
         ValueError: the value or a bound is infinite or no number; what has no interval is a :class:`NotRun`.
@@ -76,6 +78,7 @@ class Reading:
     phase: str = ""
     seed: int | None = None
     version: int = 0
+    description: Description | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not all(math.isfinite(number) for number in (self.value, self.low, self.high)):
@@ -100,6 +103,7 @@ class Comparison:
         headline: whether the readings stand for their benchmark in summaries and bars.
         p_holm: ``p`` adjusted for all headline comparisons of the same two models, by Holm's method; None elsewhere.
         phase: ``change`` for after less before, else the labels of the two models.
+        description: what the benchmark says of itself; None in records older than descriptions.
     """
 
     benchmark: str
@@ -114,6 +118,7 @@ class Comparison:
     headline: bool = False
     p_holm: float | None = None
     phase: str = ""
+    description: Description | None = field(default=None, compare=False, repr=False)
 
     @property
     def key(self) -> str:
@@ -232,9 +237,15 @@ class Record:
         return list(rows.values())
 
     def save(self) -> None:
-        """Write ``record.json`` and ``metrics.json``; secrets of the environment are blanked."""
-        content = {"version": VERSION} | {name: value for name, value in asdict(self).items() if name != "folder"}
-        write_whole(self.folder / "record.json", _json(content))
+        """Write ``record.json`` and ``metrics.json``; secrets of the environment are blanked.
+
+        A compressed record of the same folder is removed.
+        """
+        content = {"version": VERSION, "described": descriptions_in(self.readings)}
+        content |= {one.name: getattr(self, one.name) for one in fields(self) if one.name != "folder"}
+        content |= {name: [values_in(entry) for entry in getattr(self, name)] for name in ENTRIES}
+        write_whole(self.folder / PLAIN, _json(content))
+        (self.folder / COMPACT).unlink(missing_ok=True)
         write_whole(self.folder / "metrics.json", _json(self.metrics()))
 
     @classmethod
@@ -244,27 +255,46 @@ class Record:
         Raises:
             FairlabError: it is damaged, or a newer fairlab wrote it.
         """
-        file = folder / "record.json"
+        file = record_file(folder)
         try:
-            if not file.is_file():
-                raise ValueError("it is no file")
-            content = json.loads(file.read_text(encoding="utf-8"))
+            content = json.loads(read_record(file))
             version = content.pop("version", 0) if isinstance(content, dict) else 0
             if isinstance(version, int) and version > VERSION:
                 raise FairlabError(
                     f"{file} was written by a newer fairlab (version {version} of the record; this one reads up to "
                     f"{VERSION}); update fairlab, or move {folder} away"
                 )
+            known = Description.read_all(content.pop("described", {}) if isinstance(content, dict) else {})
             for name, kind in ENTRIES.items():
                 if isinstance(content, dict) and isinstance(content.get(name), list):
-                    content[name] = [kind(**values_of(kind, entry, f"an entry of {name}")) for entry in content[name]]
-            return cls(folder, **values_of(cls, content, "the record", besides=("folder",)))
+                    content[name] = [
+                        kind(**values_of(kind, entry, f"an entry of {name}", UNWRITTEN)) for entry in content[name]
+                    ]
+            found = cls(folder, **values_of(cls, content, "the record", besides=("folder",)))
+            found.readings = [replace(entry, description=known.get(entry.benchmark)) for entry in found.readings]
+            found.comparisons = [replace(entry, description=known.get(entry.benchmark)) for entry in found.comparisons]
+            return found
         except (ValueError, OSError, RecursionError) as error:
             said = " ".join(str(error).split())
             raise FairlabError(f"{file} is damaged ({said}); put a copy back, or move {folder} away") from error
 
 
 ENTRIES = {"readings": Reading, "comparisons": Comparison, "not_run": NotRun, "notes": Note}
+UNWRITTEN = ("description",)  # of an entry: a record holds it once for each benchmark
+
+
+def values_in(entry: Any) -> dict[str, Any]:
+    """Return the values of an entry of a record by name, without its description."""
+    return {one.name: getattr(entry, one.name) for one in fields(entry) if one.name not in UNWRITTEN}
+
+
+def descriptions_in(readings: Iterable[Reading]) -> dict[str, dict[str, Any]]:
+    """Return what the benchmarks of readings say of themselves, by name, as plain containers."""
+    measured: dict[str, tuple[Description, list[str]]] = {}
+    for reading in readings:
+        if reading.description is not None:
+            measured.setdefault(reading.benchmark, (reading.description, []))[1].append(reading.quantity)
+    return {name: description.values(quantities) for name, (description, quantities) in measured.items()}
 
 
 def _json(content: Any) -> str:

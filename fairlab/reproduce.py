@@ -15,7 +15,7 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from fairlab.files import write_whole
+from fairlab.files import holds_run, write_whole
 from fairlab.record import Record
 from fairlab.reporting.many_runs.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, rendered_table
 from fairlab.run.command_line import cli
@@ -160,7 +160,7 @@ def finished_records(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]
     for run in matrix.runs:
         for seed in matrix.seeds:
             folder = runs / run / f"seed_{seed}"
-            if (folder / "record.json").exists() and (record := readable(folder)) and record.status == "finished":
+            if holds_run(folder) and (record := readable(folder)) and record.status == "finished":
                 found.setdefault(run, {})[seed] = record
     return found
 

@@ -17,7 +17,7 @@ from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import plain
 from fairlab.run.config.schema import refuse_misfits
-from fairlab.run.scoring import load_columns, model_folder
+from fairlab.run.exported_ensemble import load_columns, model_folder
 from fairlab.types import FairlabError
 
 STDIN = "-"
@@ -41,7 +41,7 @@ def score(config: DictConfig) -> None:
             is there already.
     """
     from fairlab.data.stream.rows import read_rows, stdin_rows
-    from fairlab.methods.safety_ensemble.exported.parts import Parts
+    from fairlab.methods.safety_ensemble.exported.scores_in_parts import Parts
 
     refuse_misfits("score", config)
     output, folder = Path(config.output), model_folder(Path(config.model))

@@ -9,19 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-from omegaconf import DictConfig
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import MISSING, DictConfig
 
-from fairlab.benchmarks.runner import add, measure, take
+from fairlab.benchmarks.runner import add, gate, measure, take
 from fairlab.benchmarks.stages import LOADING, stage
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import sha256
 from fairlab.protocols import Planned
-from fairlab.record import Note, Record
+from fairlab.record import TRAINING, Note, Record
 from fairlab.run.augmenting.building import build_applied
 from fairlab.run.augmenting.running import made_folder
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import build, build_benchmarks, build_with_some, parameters_of, plain
+from fairlab.run.config.composing import composed, from_model
+from fairlab.run.config.optimizing import set_optimizer
 from fairlab.run.config.shortened import lowered, shortening_notes
 from fairlab.run.config.values import target_of
 from fairlab.run.environment import environment
@@ -40,7 +43,7 @@ from fairlab.types import FairlabError
 def main(config: DictConfig) -> None:
     """Hydra's entry: one run, or one job of a sweep."""
     with cli.one_sentence():
-        job("train", config, work, announce_backbone)
+        job("train", from_model(config, HydraConfig.get().overrides.task), work, announce_backbone)
 
 
 def work(config: DictConfig, record: Record) -> None:
@@ -63,7 +66,7 @@ def work(config: DictConfig, record: Record) -> None:
         method = build_method(config, start.model)
         data, parts = build_data(config, start.model, method)
         following = further_methods(config, start.model, data)
-        inputs = {"data": data.facts(), **start.facts()}
+        inputs = {"data": data.facts(), "lexicon": lexicon_facts(config.axis), **start.facts()}
         refuse_changed_inputs(record, inputs)
         refuse_changed_step(record, parts)
         record.provenance |= environment() | inputs | {"parts_of_a_step": parts}
@@ -75,10 +78,12 @@ def work(config: DictConfig, record: Record) -> None:
     _measure_groups(data, record, config.axis)
     record.add_notes([*shortening_notes(config), *follow_axes(benchmarks, data)])
     trained_on = data.fingerprints()
+    model: Any = start.on(trainer.strategy.root_device)
+    gate(model, "before", record)
     if config.before is not None:
-        take("before", Path(config.before), record)
+        take("before", Path(config.before), record, {one.name: one.version for one in benchmarks})
     if config.measure_before and method.measurable_before:
-        measure(benchmarks, start.on(trainer.strategy.root_device), "before", record)
+        measure(benchmarks, model, "before", record)
     with stage(record, "training"):
         fit(trainer, method, data, record, history)
         facts = method.facts() | facts_after_fitting(following, data)
@@ -91,13 +96,10 @@ def work(config: DictConfig, record: Record) -> None:
     measure(benchmarks, method.measured("after"), "after", record, earlier=earlier, trained_on=trained_on)
     if rank():
         return
+    record.add_notes([*training_notes(record), *_notes_of_weights(method.digest() == untrained)])
     with stage(record, "export"):
         export(method, start, trained_on, record)
-    if method.digest() == untrained:
-        text = "the trained weights equal the original ones: nothing was learned, and after repeats before"
-        record.notes.append(Note("training", text))
     record.status = "finished"
-    record.add_notes(training_notes(record))
     with stage(record, "report"):
         write_report(record)
     record.save()
@@ -114,6 +116,18 @@ def export(method: Any, start: Any, trained_on: Fingerprints | None, record: Rec
         trained_on.save(record.folder)
 
 
+def lexicon_facts(axis: str) -> dict[str, str]:
+    """Return name and SHA-256 of the lexicon of an axis."""
+    from fairlab.lexicons import load_lexicon
+
+    return {"name": axis, "sha256": load_lexicon(axis).sha256}
+
+
+def _notes_of_weights(equal: bool) -> list[Note]:
+    text = "the trained weights equal the original ones: nothing was learned, and after repeats before"
+    return [Note(TRAINING, text)] if equal else []
+
+
 def quieten() -> None:
     """Leave out what Lightning and torch say of choices that are made on purpose."""
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
@@ -125,16 +139,15 @@ def quieten() -> None:
 
 
 def build_method(config: DictConfig, model: Any) -> Any:
-    """The method, with the debiasing of its loss where one was chosen.
+    """Build the method, with the debiasing of its loss, the optimizer and the schedule where they were chosen.
 
     Raises:
-        FairlabError: the method trains no classifier.
+        FairlabError: an optimizer was chosen for a method that does not train in steps.
     """
-    if not config.debiasing:
-        return build(config.method, model, seed=config.seed)
-    if "debiasing" not in parameters_of(config.method):
-        raise FairlabError("debiasing= is of classifiers; choose it with +experiment=razor_fever, razor_nli or glue")
-    return build(config.method, model, seed=config.seed, debiasing=build(config.debiasing))
+    debiasing = {"debiasing": build(config.debiasing)} if config.debiasing else {}
+    method = build(config.method, model, seed=config.seed, **debiasing)
+    set_optimizer(config, method)
+    return method
 
 
 def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
@@ -147,6 +160,7 @@ def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
         FairlabError: the augmentation suits no such data.
     """
     settings, target = plain(config.data), target_of(config.data)
+    workers = 0 if "num_workers" in parameters_of(settings) else settings.pop("num_workers", 0)
     parts = 1
     if "batch_size" in settings:
         parts = parts_of_a_step(settings["batch_size"], config.trainer.device_batch_size, ranks())
@@ -166,18 +180,33 @@ def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
             )
     elif settings.get("input"):
         raise FairlabError("data.input is what an augmentation makes groups of; choose augmentation=NAME too")
-    return build_with_some(settings, objects | {"augmentation": augmentation}), parts
+    data = build_with_some(settings, objects | {"augmentation": augmentation})
+    set_workers(data, workers)
+    return data, parts
+
+
+def set_workers(data: Any, workers: int) -> None:
+    """Set the number of processes that make batches ahead.
+
+    Raises:
+        FairlabError: the data makes no batches, or makes them in its own way.
+    """
+    if hasattr(data, "num_workers"):
+        data.num_workers = workers
+    elif workers:
+        raise FairlabError(f"{type(data).__name__} makes no batches ahead; leave data.num_workers out")
 
 
 def augmenting(config: DictConfig) -> dict[str, Any]:
-    """The configuration of ``fairlab.augment`` that a training's choices amount to, as plain containers.
+    """Return the configuration of ``fairlab.augment`` that a training's choices amount to, as plain containers.
 
-    Its seed is fixed, so that runs that differ in their seed alone share what is made.
+    All else is the default of ``fairlab.augment``, also the seed, so that runs that differ in their seed alone share
+    what is made.
     """
-    values = plain_config(config)
+    values, defaults = plain_config(config), plain_config(composed("augment", [], {}))
     chosen = ("augmentation", "rewriter", "llm", "axis", "attributes", "search", "biaser_set")
-    fixed = {"limit": None, "field": "text", "seed": 0, "shard_rows": 2000, "num_proc": 1, "engine": "local"}
-    return {key: values[key] for key in chosen if key in values} | fixed
+    own = {key: values[key] for key in chosen if key in values}
+    return {key: value for key, value in defaults.items() if value != MISSING} | own
 
 
 def made_by_rank_0(values: dict[str, Any], *, listed: bool) -> Any:
@@ -198,12 +227,15 @@ def refuse_changed_step(record: Record, parts: int) -> None:
 
 
 def _measure_groups(data: Any, record: Record, axis: str) -> None:
-    """Polarity of the training groups, once, by the lexicon of an axis where it is theirs; other data has none."""
+    """Measure polarity of the training groups, by the lexicon of an axis where it is theirs, and note equal ones."""
     from fairlab.benchmarks.polarity import measure_polarity
     from fairlab.data.counterfactual import CounterfactualData
+    from fairlab.data.equal_groups import equal_groups
 
     if isinstance(data, CounterfactualData):
         add(measure_polarity(data.groups["train"], "train", axis), "data", record)
+        if said := equal_groups(data.groups["train"]):
+            record.add_notes([Note(TRAINING, said, phase="after", mark="trained on equal groups")])
 
 
 @quiet_when_unread()

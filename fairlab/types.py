@@ -1,12 +1,12 @@
-"""Shapes shared by every layer: counterfactual groups, rows of text, and errors that are meant for the user."""
+"""Shapes shared by every layer: groups, rows of text, descriptions of what is measured, and errors for the user."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
 import unicodedata
-from collections.abc import Container, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from math import inf
 from typing import Annotated, Any
 
@@ -178,6 +178,167 @@ class Made:
     detail: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+
+
+# Headings under which readings are shown, in this order.
+EQUAL = "Are embeddings equal?"
+PERSIST = "Do associations persist?"
+ALIKE = "Are people treated alike?"
+KEPT = "Is utility kept?"
+ELSE = "What else was measured?"
+
+
+@dataclass(frozen=True)
+class QuantityInfo:
+    """What one quantity of a benchmark is.
+
+    Attributes:
+        label: a few words that follow the benchmark's title; ``{}`` stands for what a ``*`` in the quantity's name is.
+        meaning: what the number says, and in parentheses which value is fair or best.
+        unit: unit of the value, as the benchmark's authors print it.
+        ideal: value of a perfectly fair or useful model, in ``unit``; None if there is none.
+        low, high: bounds of the value, in ``unit``; None if there is none.
+        headline: whether the quantity stands for its benchmark in summaries and bars.
+        useful: whether the quantity tells of usefulness, whatever its benchmark is about.
+    """
+
+    label: str
+    meaning: str
+    unit: str = ""
+    ideal: float | None = None
+    low: float | None = None
+    high: float | None = None
+    headline: bool = False
+    useful: bool = False
+
+
+@dataclass(frozen=True)
+class Workload:
+    """How much a benchmark reads, counted on its data with MiniLM's tokenizer, padding included.
+
+    Attributes:
+        parts: number of items of each part; ``limit`` takes at most so many of each.
+        tokens: tokens that one item gives a model, by ``encoder`` (any model) or the language-modelling head that it
+            needs, ``masked`` or ``causal``. A masked language model reads a text once for every token asked about.
+        per: name of a setting by whose value the tokens are multiplied; empty for none.
+    """
+
+    parts: tuple[int, ...]
+    tokens: Mapping[str, float]
+    per: str = ""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a benchmark says of itself: reports, tables, pages and plans know it by this alone.
+
+    Attributes:
+        name: name in the keys of readings, such as ``seat``; a protocol that is not the default follows an ``@``.
+        title: name as its authors write it.
+        question: the question that the benchmark answers.
+        quantities: what it measures, by name; a ``*`` in a name stands for any text, such as an attribute.
+        topic: heading under which its readings are shown.
+        subsets: words for parts of it, by name; ``*`` is any other part, and ``{}`` in its words the part's name.
+        citation: BibTeX entry of the publication.
+        needs: what it asks of a model or of data: ``embeddings``, ``token_log_probabilities``, ``option_scores``,
+            ``texts`` or ``labels``.
+        sources: files or folders that it reads below ``FAIRLAB_DATA``.
+        workload: how much it reads, for plans; None if unknown.
+        smoke: highest values of settings in a smoke run, for settings other than ``limit``.
+    """
+
+    name: str
+    title: str
+    question: str
+    quantities: dict[str, QuantityInfo]
+    topic: str = ELSE
+    subsets: dict[str, str] = field(default_factory=dict)
+    citation: str = ""
+    needs: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    workload: Workload | None = None
+    smoke: Mapping[str, int] = field(default_factory=dict)
+
+    def quantity(self, name: str) -> QuantityInfo | None:
+        """Return what a quantity is, its label complete; None if it is not described."""
+        if name in self.quantities:
+            return self.quantities[name]
+        for pattern, info in self.quantities.items():
+            start, star, end = pattern.partition("*")
+            if star and name.startswith(start) and name.endswith(end) and len(name) > len(start) + len(end):
+                return replace(info, label=info.label.replace("{}", name[len(start) : len(name) - len(end)]))
+        return None
+
+    def subset(self, name: str) -> str | None:
+        """Return the words for a part; None if it has none of its own."""
+        words = self.subsets.get(name, self.subsets.get("*"))
+        return None if words is None else words.replace("{}", name)
+
+    def values(self, quantities: Iterable[str]) -> dict[str, Any]:
+        """Return what a record keeps, as plain containers without values at their defaults.
+
+        Args:
+            quantities: names of the quantities that were measured.
+        """
+        infos = {name: info for name in quantities if (info := self.quantity(name)) is not None}
+        return _not_at_default(self, SHOWN) | {
+            "quantities": {
+                name: _not_at_default(info, [one.name for one in fields(info)]) for name, info in infos.items()
+            }
+        }
+
+    @classmethod
+    def read_all(cls, content: Any) -> dict[str, Description]:
+        """Read what a record keeps of descriptions, by name of the benchmark.
+
+        Raises:
+            ValueError: it is anything else.
+        """
+        if not isinstance(content, dict):
+            raise ValueError("'described' is no object of names and values")
+        found = {}
+        for name, entry in content.items():
+            what = f"the description of {name}"
+            values = values_of(cls, entry, what, besides={one.name for one in fields(cls)} - {*SHOWN, "quantities"})
+            if any(not isinstance(words, str) for words in values.get("subsets", {}).values()):
+                raise ValueError(f"{what} has words of a subset that are no text")
+            infos = {
+                key: QuantityInfo(**values_of(QuantityInfo, one, what)) for key, one in values["quantities"].items()
+            }
+            found[name] = cls(**values | {"name": name, "quantities": infos})
+        return found
+
+
+SHOWN = ("title", "question", "topic", "subsets", "citation")  # of a description, what readers of a record need
+
+
+def _not_at_default(entry: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return values of a dataclass by name, without empty ones and those at their defaults."""
+    defaults = {one.name: one.default for one in fields(entry)}
+    return {name: value for name in names if (value := getattr(entry, name)) not in (defaults[name], {}, "")}
+
+
+@dataclass(frozen=True)
+class ItemTexts:
+    """Items of a benchmark with their texts, in the order of an array that the benchmark keeps of every model.
+
+    Attributes:
+        key: name of the array among the outcome's ``items``.
+        values: names of the V values that are shown for each item.
+        ids: names of the N items.
+        texts: one or more texts for each item.
+        part: name of the part of the benchmark; empty if it has one alone.
+        groups: group of each item, such as its bias type; empty if there are none.
+        licence: SPDX identifier of the texts' licence; empty if unknown.
+    """
+
+    key: str
+    values: list[str]
+    ids: list[str]
+    texts: list[list[str]]
+    part: str = ""
+    groups: list[str] = field(default_factory=list)
+    licence: str = ""
 
 
 def values_of(kind: type[Any], content: Any, what: str, besides: Container[str] = ()) -> dict[str, Any]:

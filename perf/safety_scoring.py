@@ -30,7 +30,7 @@ import numpy as np
 
 from fairlab.methods.safety_ensemble.exported.columns import Columns
 from fairlab.methods.safety_ensemble.exported.scoring import score_stream
-from fairlab.run.scoring import load_columns
+from fairlab.run.exported_ensemble import load_columns
 from harness import machine, results
 from safety_sources import texts_of
 from safety_startup import export

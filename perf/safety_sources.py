@@ -34,7 +34,9 @@ from fairlab.methods.safety_ensemble.model import HarmModel
 from fairlab.methods.safety_ensemble.pairing import paired_logistic
 from fairlab.methods.safety_ensemble.passes import Trainer
 from fairlab.methods.safety_ensemble.sources.bilstm import LENGTH, OUTPUTS, TEXTS, BiLSTM
-from fairlab.methods.safety_ensemble.sources.sources import Profanity, Sentiment, Sources
+from fairlab.methods.safety_ensemble.sources.combined import Sources
+from fairlab.methods.safety_ensemble.sources.profanity import Profanity
+from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from harness import machine, results
 
 RESULTS = results("safety_sources")

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from fairlab.methods.safety_ensemble.exported.export import save_ensemble
 from fairlab.methods.safety_ensemble.exported.portable import write_sources
-from fairlab.methods.safety_ensemble.sources.sources import Sources
+from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.run.config.build import build
 from harness import machine, results
 from safety_sources import ensemble_of, texts_of

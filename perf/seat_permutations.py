@@ -15,7 +15,7 @@ import statistics
 
 import numpy as np
 
-from fairlab.metrics.weat import SAMPLED_SPLITS, weat_p_value
+from fairlab.metrics.permutation_test import SAMPLED_SPLITS, weat_p_value
 from harness import interleaved_seconds, machine, results
 
 RESULTS = results("seat_permutations")

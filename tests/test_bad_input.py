@@ -30,7 +30,8 @@ from sklearn.preprocessing import StandardScaler
 
 from fairlab.methods.safety_ensemble.exported.export import save_ensemble
 from fairlab.methods.safety_ensemble.model import HarmModel
-from fairlab.methods.safety_ensemble.sources.sources import Sentiment, Sources
+from fairlab.methods.safety_ensemble.sources.combined import Sources
+from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.record import Record
 from fairlab.run.command_line import cli, console
 from fairlab.run.command_line.console import OWN
@@ -84,7 +85,7 @@ def inputs(tmp_path_factory, tiny_folders):
     model = HarmModel([pipeline.fit(features, features[:, 0] > 0.5)], 1.0, 0.0)
     save_ensemble({"hate": model}, Sources([Sentiment()]), folder / "ensemble")
     (folder / "ensemble" / "sources.yaml").write_text(
-        "sentiment: {_target_: fairlab.methods.safety_ensemble.sources.sources.Sentiment}\n"
+        "sentiment: {_target_: fairlab.methods.safety_ensemble.sources.sentiment.Sentiment}\n"
     )
     return folder
 

@@ -13,6 +13,7 @@ import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
+import fairlab
 from fairlab.data.counterfactual import CounterfactualData
 from fairlab.run import dashboard
 from fairlab.run.command_line.cli import choices, conf_dir
@@ -102,7 +103,7 @@ def test_the_classes_of_the_page_on_extending_run(classes, tiny, tmp_path):
     settings = {key: value for key, value in benchmark["lengths"].items() if key != "_target_"}
     measured = classes["Lengths"](**settings)
     before = measured.measure(tiny)
-    expected = tiny.embed(settings["texts"]).norm(dim=1).mean().item()
+    expected = tiny.embed(settings["sentences"]).norm(dim=1).mean().item()
     assert before.readings[0].value == pytest.approx(expected)
     path = write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(12)])
     values = {"validation": 2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
@@ -176,3 +177,7 @@ def test_the_dashboard_prints_its_layout_and_names_what_it_lacks(capsys, monkeyp
     monkeypatch.setitem(sys.modules, "wandb_workspaces.reports.v2", None)
     with pytest.raises(FairlabError, match=r"pip install 'fairlab\[dashboard\]'"):
         dashboard.main(["team/fairlab"])
+
+
+def test_the_citation_names_the_version():
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == fairlab.__version__

@@ -12,7 +12,8 @@ from experiments.ccd import composed, picture
 from experiments.razor import study
 from experiments.razor import tables as razor_tables
 from experiments.rendering import matrix_table
-from fairlab.metrics.power import detectable_mean
+from experiments.shared.power import detectable_mean
+from fairlab.files import read_record
 from fairlab.metrics.significance import holm
 from fairlab.record import Reading, Record
 
@@ -31,10 +32,10 @@ def test_a_picture_of_the_ccd_page_is_made_of_its_records(name):
 
 
 def test_committed_records_name_no_path_of_a_machine():
-    records = list((tables.ROOT / "experiments").glob("*/records/**/record.json"))
+    records = list((tables.ROOT / "experiments").glob("*/records/**/record.json*"))
     assert len(records) >= 10
     for record in records:
-        text = record.read_text(encoding="utf-8")
+        text = read_record(record)
         assert "/home/" not in text
         assert "/tmp/" not in text
         assert "=/" not in text
@@ -42,7 +43,7 @@ def test_committed_records_name_no_path_of_a_machine():
 
 
 def test_committed_records_are_of_finished_runs():
-    records = (tables.ROOT / "experiments").glob("*/records/**/record.json")
+    records = (tables.ROOT / "experiments").glob("*/records/**/record.json*")
     unfinished = [file.parent for file in records if Record.load(file.parent).status != "finished"]
     # Its page says that memory ran out while it measured, and reads `measured` beside it.
     assert [folder.parts[-2:] for folder in unfinished] == [("perturber_smollm2", "seed_42")]
@@ -153,7 +154,8 @@ def test_a_whole_run_gives_the_readings_of_kept_embeddings():
     kept = composed.readings(folder)
     shared = whole.keys() & kept.keys()
     assert len(shared) == 72
-    assert max(abs(whole[key].value - kept[key].value) for key in shared) < 2e-7
+    # Records keep six significant digits.
+    assert all(whole[key].value == pytest.approx(kept[key].value, rel=2e-5, abs=1e-6) for key in shared)
 
 
 def test_how_many_sentences_and_groups_the_page_says():
@@ -412,9 +414,15 @@ def losses_of(run, runs):
     ]
 
 
+def mean_loss(record, low, high):
+    """Mean of the training losses that a record keeps of the steps from ``low`` to ``high``."""
+    return np.mean([row["train/loss"] for row in record.history if "train/loss" in row and low <= row["step"] <= high])
+
+
 def test_aflite_and_poe_did_not_train_at_the_rate_of_the_others_and_do_at_a_third_of_it():
     losses = losses_of("claims_aflite", FAST)
-    assert all(np.mean(one[150:250]) > 0.95 * np.mean(one[:50]) for one in losses)
+    runs = study.runs_of("claims_aflite", FAST).values()
+    assert all(mean_loss(run, 151, 250) > 0.95 * mean_loss(run, 1, 50) for run in runs)
     assert sum(np.mean(one[-50:]) > 0.9 * np.mean(one[:50]) for one in losses) == 2
     assert sorted(round(one) for one in study.accuracies("claims_aflite", study.IN_DOMAIN, FAST).values())[:2] == [
         58,
@@ -492,7 +500,8 @@ def test_rew_costs_the_task_with_every_seed():
 
 def test_symmetric_alone_teaches_its_pairs_and_not_the_task():
     (run,) = study.runs_of("claims_symmetric").values()
-    assert np.mean([row["train/loss"] for row in run.history if "train/loss" in row][-100:]) < 0.15
+    last = max(row["step"] for row in run.history)
+    assert mean_loss(run, last - 49, last) < 0.16  # of the steps that a compact record keeps whole
     reached = [study.accuracies("claims_symmetric", key)[42] for key in (study.IN_DOMAIN, V02)]
     assert [round(value) for value in reached] == [55, 60]
 
@@ -543,7 +552,7 @@ def test_the_original_pairs_are_ahead_as_training_goes_on():
     curves = [
         [row["validation/accuracy"] for row in Record.load(file.parent).history if "validation/accuracy" in row]
         for run in ("original", "razor", "embedding")
-        for file in (razor_tables.RECORDS / "curves").glob(f"claims_{run}_curve/seed_42/record.json")
+        for file in (razor_tables.RECORDS / "curves").glob(f"claims_{run}_curve/seed_42/record.json*")
     ]
     original, by_words, by_embeddings = np.array(curves)
     assert np.sum(original > by_words) == 9
@@ -746,7 +755,7 @@ def held_out_changes(arm, reference):
     def last(name):
         return {
             (file.parent.parent.name, file.parent.name): biasers.kept_perplexity(Record.load(file.parent))
-            for file in biasers.RECORDS.glob(f"{name}_*/seed_*/record.json")
+            for file in biasers.RECORDS.glob(f"{name}_*/seed_*/record.json*")
         }
 
     own, others = last(arm), last(reference)
@@ -796,7 +805,7 @@ def test_what_moves_on_race_is_pairs_that_state_a_stereotype_and_not_stereosets_
     measured = {
         arm: {
             (file.parent.parent.name.removeprefix(arm), file.parent.name): Record.load(file.parent).metrics()
-            for file in biasers.RECORDS.glob(f"{arm}_*/seed_*/record.json")
+            for file in biasers.RECORDS.glob(f"{arm}_*/seed_*/record.json*")
         }
         for arm in ("repeats", *EXPANDED)
     }
@@ -819,7 +828,7 @@ def test_what_moves_on_race_is_pairs_that_state_a_stereotype_and_not_stereosets_
 def test_the_mb_index_of_the_controls_is_a_matter_of_how_many_entries_their_tokens_hold():
     found = {}
     for arm in ("originals", "repeats"):
-        records = [Record.load(file.parent) for file in biasers.RECORDS.glob(f"{arm}_*/seed_*/record.json")]
+        records = [Record.load(file.parent) for file in biasers.RECORDS.glob(f"{arm}_*/seed_*/record.json*")]
         entries = np.mean([one.provenance["data"]["train_entries"] for one in records])
         found[arm] = (
             round(float(np.mean([one.metrics()["after/mb_index/all/mb_index"] for one in records])), 3),

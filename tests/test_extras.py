@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from experiments.shared.annotator_agreement import annotator_agreement
 from fairlab.backbones.loading import EMBEDDED, find_weights
 from fairlab.benchmarks.perturber import PerturberQuality
 from fairlab.methods.safety_ensemble.exported.trust import load_fitted
 from fairlab.methods.safety_ensemble.forest import SafetyEnsemble
 from fairlab.methods.safety_ensemble.sources.bilstm import BiLSTM
-from fairlab.methods.safety_ensemble.sources.sources import Profanity, Sentiment
-from fairlab.metrics.agreement import annotator_agreement
+from fairlab.methods.safety_ensemble.sources.profanity import Profanity
+from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.metrics.rewriting import _bleu, _rouge, bleu_counts, rouge_2
 from fairlab.record import Record
 from fairlab.run.dashboard import workspace

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from fairlab.benchmarks.runner import EVERYTHING, items_file, measure
+from fairlab.benchmarks.kept_items import items_file
+from fairlab.benchmarks.runner import EVERYTHING, measure
 from fairlab.record import Outcome, Reading, Record
 from fairlab.run.checkpoints import checkpoint_is_intact, newest_intact
 from fairlab.run.command_line import cli
@@ -75,8 +76,8 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(number):
 
 
 def test_a_damaged_cache_of_scores_is_named(tmp_path):
-    from fairlab.methods.safety_ensemble.sources.cache import ScoreCache
-    from fairlab.methods.safety_ensemble.sources.sources import Sentiment
+    from fairlab.methods.safety_ensemble.sources.score_cache import ScoreCache
+    from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 
     path = tmp_path / "scores"
     cache = ScoreCache(path)

@@ -1,10 +1,24 @@
 import errno
 import hashlib
+import lzma
 from pathlib import Path
 
 import pytest
 
-from fairlab.files import no_space_is_one_sentence, sha256, write_whole
+from fairlab.files import (
+    COMPACT,
+    MOST_BYTES,
+    PLAIN,
+    compressed,
+    holds_run,
+    no_space_is_one_sentence,
+    read_record,
+    record_file,
+    run_folders,
+    sha256,
+    write_whole,
+)
+from fairlab.record import Record
 from fairlab.types import FairlabError
 
 
@@ -39,3 +53,38 @@ def test_an_error_that_holds_its_number_in_its_text_alone(tmp_path):
 def test_other_errors_pass_through(tmp_path):
     with pytest.raises(PermissionError), no_space_is_one_sentence(tmp_path):
         raise PermissionError(errno.EACCES, "no", "x")
+
+
+def test_a_record_is_read_in_either_form_and_the_plain_one_counts(tmp_path):
+    assert not holds_run(tmp_path)
+    (tmp_path / COMPACT).write_bytes(compressed('{"a": "compressed, ü"}'))
+    assert holds_run(tmp_path)
+    assert read_record(record_file(tmp_path)) == '{"a": "compressed, ü"}'
+    (tmp_path / PLAIN).write_text("plain")
+    assert read_record(record_file(tmp_path)) == "plain"
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / COMPACT).write_bytes(compressed("b"))
+    assert run_folders(tmp_path) == [tmp_path, tmp_path / "b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"no archive " * 9, "it cannot be decompressed"),
+        (compressed("x" * 1000)[:-9], "its end is missing|it cannot be decompressed"),
+        (compressed("x" * (MOST_BYTES + 1)), "it decompresses to more than 64 MiB"),
+        # A dictionary of 1.5 GiB, which the reader would have to make room for.
+        (
+            lzma.compress(b"x", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": (1 << 30) + (1 << 29)}]),
+            "it cannot be decompressed: Memory",
+        ),
+    ],
+    ids=["no archive", "cut off", "a bomb", "too much memory"],
+)
+def test_a_compressed_record_that_cannot_be_read_is_one_sentence(tmp_path, content, said):
+    (tmp_path / COMPACT).write_bytes(content)
+    assert len(content) < 100_000
+    with pytest.raises(ValueError, match=said):
+        read_record(tmp_path / COMPACT)
+    with pytest.raises(FairlabError, match=rf"record.json.xz is damaged \(({said}).*move {tmp_path} away$"):
+        Record.load(tmp_path)

@@ -27,11 +27,12 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from fairlab.backbones.loading import load_backbone
 from fairlab.methods.safety_ensemble.exported.export import save_ensemble
 from fairlab.methods.safety_ensemble.model import HarmModel
+from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.sources.moderation import Moderation
-from fairlab.methods.safety_ensemble.sources.sources import Sentiment, Sources
+from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.run.config.backbone_nodes import backbone_node
 from fairlab.run.config.build import build
-from fairlab.run.scoring import load_with_sources
+from fairlab.run.exported_ensemble import load_with_sources
 from fairlab.types import FairlabError
 
 KEY = "HOSTILE_TEST_KEY"
@@ -92,7 +93,7 @@ def ensemble(tmp_path):
     pipeline.fit(features, features[:, 0] > 0.5)
     folder = tmp_path / "ensemble"
     save_ensemble({"hate": HarmModel([pipeline], 1.0, 0.0)}, Sources([Sentiment()]), folder)
-    name_sources(folder, {"sentiment": {"_target_": f"{HERE}.sources.Sentiment"}})
+    name_sources(folder, {"sentiment": {"_target_": f"{HERE}.sentiment.Sentiment"}})
     return folder
 
 
@@ -223,17 +224,27 @@ NESTED = "[" * 100_000 + "]" * 100_000
 ENSEMBLES = {
     "another target": target("os.system", command="touch {mark}"),
     "an attribute of a module": target(f"{HERE}.moderation.os.system", command="touch {mark}"),
-    "an alias of numpy": target(f"{HERE}.sources.np.f2py.os.system", command="touch {mark}"),
+    "the base of all sources": target(f"{HERE}.base.Source"),
+    "a source that a module of sources imports": target(f"{HERE}.detoxify.Source"),
+    "a source outside of fairlab": target("tests.methods.safety_ensemble.own_source.Exclamations"),
+    "an attribute under the former name": target("fairlab.ensemble.moderation.os.system", command="touch {mark}"),
+    "a module beside the sources": target(f"{HERE}..exported.portable.Path"),
+    "an alias of numpy": target(f"{HERE}.combined.np.f2py.os.system", command="touch {mark}"),
     "importing a file": target(f"{HERE}.bilstm.importlib.util.spec_from_file_location", name="x", location="{mark}"),
-    "a class of fairlab that is no source": target(f"{HERE}.cache.ScoreCache", file="{mark}"),
-    "a partial call": target(f"{HERE}.sources.Sentiment", _partial_="true"),
-    "positional arguments": target(f"{HERE}.sources.WordList", _args_="{mark}"),
-    "a secret in a path": target(f"{HERE}.sources.WordList", path=f"${{{{oc.env:{KEY}}}}}"),
+    "a class of fairlab that is no source": target(f"{HERE}.score_cache.ScoreCache", file="{mark}"),
+    "a partial call": target(f"{HERE}.sentiment.Sentiment", _partial_="true"),
+    "positional arguments": target(f"{HERE}.word_list.WordList", _args_="{mark}"),
+    "a secret in a path": target(f"{HERE}.word_list.WordList", path=f"${{{{oc.env:{KEY}}}}}"),
     "a nested target": lambda folder, mark: name_sources(
         folder,
-        {"s": {"_target_": f"{HERE}.sources.WordList", "path": {"_target_": "os.system", "command": f"touch {mark}"}}},
+        {
+            "s": {
+                "_target_": f"{HERE}.word_list.WordList",
+                "path": {"_target_": "os.system", "command": f"touch {mark}"},
+            }
+        },
     ),
-    "a list of targets": lambda folder, _: name_sources(folder, {"s": {"_target_": [f"{HERE}.sources.Sentiment"]}}),
+    "a list of targets": lambda folder, _: name_sources(folder, {"s": {"_target_": [f"{HERE}.sentiment.Sentiment"]}}),
     "a YAML tag": lambda folder, mark: (folder / "sources.yaml").write_text(
         f"s: !!python/object/apply:os.system ['touch {mark}']\n"
     ),
@@ -303,6 +314,29 @@ def test_an_address_and_a_key_come_from_the_command(ensemble, requests):
     with pytest.raises(FairlabError, match=r"sources.other is no source of .*; there are: moderation"):
         load_with_sources(str(ensemble), None, {"other": {}})
     assert not requests
+
+
+def test_a_source_of_ones_own_is_built_where_the_command_names_it_alone(ensemble):
+    own = "tests.methods.safety_ensemble.own_source.Exclamations"
+    name_sources(ensemble, {"own": {"_target_": "whatever.the.folder.Says", "mark": "?"}})
+    _, sources = load_with_sources(str(ensemble), None, {"own": {"_target_": own}})
+    assert sources.score(["Really?", "Yes!"]).tolist() == [[1.0], [0.0]]
+    with pytest.raises(FairlabError, match="there is no setting _partial_ of own"):
+        load_with_sources(str(ensemble), None, {"own": {"_target_": own, "_partial_": True}})
+    for name, message in (
+        ("os.system", "os.system is no source; derive its class from"),
+        ("os", "os is no source; derive its class from"),
+        ("no.such.module.Own", r"the source no.such.module.Own cannot be imported \(No module named 'no'\)"),
+    ):
+        with pytest.raises(FairlabError, match=message):
+            load_with_sources(str(ensemble), None, {"own": {"_target_": name}})
+
+
+@pytest.mark.parametrize("former", ["fairlab.ensemble.sources", f"{HERE}.sources"])
+def test_an_ensemble_that_was_exported_under_a_former_name_is_read(ensemble, former):
+    name_sources(ensemble, {"sentiment": {"_target_": f"{former}.Sentiment"}})
+    _, sources = load_with_sources(str(ensemble))
+    assert isinstance(sources.sources[0], Sentiment)
 
 
 # ---------------------------------------------------------------- model folders

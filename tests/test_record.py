@@ -2,6 +2,7 @@ import html
 import json
 import math
 import os
+import re
 import shlex
 from urllib.parse import quote
 
@@ -10,7 +11,7 @@ import yaml
 
 from fairlab.record import Comparison, Note, NotRun, Reading, Record, without_secrets
 from fairlab.run.environment import environment
-from fairlab.types import FairlabError
+from fairlab.types import Description, FairlabError, QuantityInfo
 
 READING = Reading(
     "cced", "winogender", "gap", 0.1, "embedding distance", 0.0, 240, 0.08, 0.12, phase="after", seed=42, p=0.03
@@ -218,6 +219,70 @@ def test_a_record_that_cannot_be_read_is_one_sentence(tmp_path, content, said):
     assert str(tmp_path / "record.json") in str(error.value)
     assert str(error.value).endswith(f"move {tmp_path} away")
     assert "\n" not in str(error.value)
+
+
+LENGTHS = Description(
+    "lengths",
+    "Lengths",
+    "Do embeddings keep their length?",
+    {"length_*": QuantityInfo("length of {}", "mean length", "norm", low=0.0), "unused": QuantityInfo("a", "b")},
+    subsets={"*": "part {}"},
+    needs=("embeddings",),
+)
+
+
+def test_a_record_keeps_what_a_benchmark_says_once_and_of_what_it_measured(tmp_path):
+    parts = {"n": 3, "low": 0.0, "high": 2.0, "description": LENGTHS}
+    readings = [
+        Reading("lengths", "all", f"length_{one}", 1.0, "norm", None, phase=phase, **parts)
+        for phase in ("before", "after")
+        for one in "ab"
+    ]
+    change = Comparison(
+        "lengths", "all", "length_a", 0.5, "norm", 0.0, 1.0, 0.1, 3, phase="change", description=LENGTHS
+    )
+    Record(tmp_path, {}, "c", readings=readings, comparisons=[change]).save()
+    content = json.loads((tmp_path / "record.json").read_text())
+    assert content["described"] == {
+        "lengths": {
+            "title": "Lengths",
+            "question": "Do embeddings keep their length?",
+            "subsets": {"*": "part {}"},
+            "quantities": {
+                f"length_{one}": {"label": f"length of {one}", "meaning": "mean length", "unit": "norm", "low": 0.0}
+                for one in "ab"
+            },
+        }
+    }
+    assert "description" not in content["readings"][0]
+    again = Record.load(tmp_path)
+    assert (again.readings, again.comparisons) == (readings, [change])
+    for entry in (*again.readings, *again.comparisons):
+        assert entry.description.title == "Lengths"
+        assert entry.description.quantity(entry.quantity).meaning == "mean length"
+    again.save()
+    assert json.loads((tmp_path / "record.json").read_text()) == content
+
+
+TOLD = {"title": "t", "question": "q", "quantities": {"a": {"label": "l", "meaning": "m"}}}
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ([], "'described' is no object of names and values"),
+        ({"b": {"title": "t"}}, "the description of b has no 'question'"),
+        ({"b": TOLD | {"title": 3}}, "'title' of the description of b is int, not str"),
+        ({"b": TOLD | {"needs": []}}, "the description of b has 'needs', which"),
+        ({"b": TOLD | {"subsets": {"a": 1}}}, "the description of b has words of a subset that are no text"),
+        ({"b": TOLD | {"quantities": {"a": {"label": "l"}}}}, "the description of b has no 'meaning'"),
+        ({"b": TOLD | {"quantities": {"a": {"label": "l", "meaning": "m", "low": "x"}}}}, "'low' of the description"),
+    ],
+)
+def test_a_description_of_others_is_plain_data_or_one_sentence(tmp_path, told, said):
+    (tmp_path / "record.json").write_text(json.dumps({"config": {}, "command": "c", "described": told}))
+    with pytest.raises(FairlabError, match=re.escape(said)):
+        Record.load(tmp_path)
 
 
 def test_a_pipe_in_the_place_of_a_record_is_no_file(tmp_path):

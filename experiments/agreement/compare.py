@@ -50,19 +50,24 @@ class Asked:
 KINDS = {
     "seat": Asked("bias-bench", "seat"),
     "seat_p": Asked("sent-bias", "seat"),
-    "wefe": Asked("wefe", "seat", {"seat.tests": ["weat6", "weat6b", "weat7", "weat7b", "weat8", "weat8b"]}),
+    "wefe": Asked("wefe", "seat", {"benchmark.seat.tests": ["weat6", "weat6b", "weat7", "weat7b", "weat8", "weat8b"]}),
     "crows_pairs": Asked("crows-pairs", "crows_pairs"),
-    "crows_pairs_meade": Asked("bias-bench", "crows_pairs", {"crows_pairs.protocol": "meade"}),
-    "stereoset": Asked("StereoSet", "stereoset", {"stereoset.task": ["intrasentence"]}),
+    "crows_pairs_meade": Asked("bias-bench", "crows_pairs", {"benchmark.crows_pairs.protocol": "meade"}),
+    "stereoset": Asked("StereoSet", "stereoset", {"benchmark.stereoset.task": ["intrasentence"]}),
     "stereoset_meade": Asked(
-        "bias-bench", "stereoset", {"stereoset.protocol": "meade", "stereoset.task": ["intrasentence"]}
+        "bias-bench",
+        "stereoset",
+        {"benchmark.stereoset.protocol": "meade", "benchmark.stereoset.task": ["intrasentence"]},
     ),
     "sentence_debias": Asked("bias-bench", "seat"),
     "inlp": Asked("bias-bench", "seat"),
     "inlp_intercept": Asked("bias-bench", "seat"),
     "holistic_bias": Asked("ResponsibleNLP", ""),
 }
-PART = {"crows_pairs": "crows_pairs.bias_types", "stereoset": "stereoset.domains"}  # what --types is called there
+PART = {
+    "crows_pairs": "benchmark.crows_pairs.bias_types",
+    "stereoset": "benchmark.stereoset.domains",
+}  # what --types is called there
 
 
 def main() -> None:

@@ -180,7 +180,7 @@ def changed(changes: Sequence[Values]) -> str:
 def of_arm(arm: str) -> dict[Run, Values]:
     """What was measured of an arm's runs, (measured,) each."""
     found = {}
-    for file in RECORDS.glob(f"{arm}_*/seed_*/record.json"):
+    for file in RECORDS.glob(f"{arm}_*/seed_*/record.json*"):
         values = Record.load(file.parent).metrics()
         run = int(file.parent.parent.name.removeprefix(f"{arm}_")), int(file.parent.name.removeprefix("seed_"))
         found[run] = np.array([values[key] for key in MEASURED])

@@ -23,10 +23,10 @@ from typing import Any
 
 import torch
 
+from experiments.real_models.table import fetchable
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.published.crows_pairs import read_crows_pairs
 from fairlab.data.published.download import locate
-from fairlab.fetching.table import fetched
 from fairlab.files import write_whole
 from fairlab.run.config.backbone_nodes import backbone_node
 from fairlab.run.config.build import build
@@ -59,7 +59,7 @@ def by_transformers(dtype: str, texts: Sequence[str]) -> tuple[dict[str, Any], l
 
 def by_llama(program: str, ids: Sequence[Sequence[int]]) -> dict[str, Any]:
     """The same by llama.cpp, from the file as it is."""
-    model = fetched("qwen")
+    model = fetchable("qwen")
     (file,) = model.files
     with tempfile.TemporaryFile("w+") as lines:
         lines.writelines(" ".join(map(str, of_text)) + "\n" for of_text in ids)

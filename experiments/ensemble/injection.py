@@ -25,6 +25,7 @@ from fairlab.augmentation.identity import Identity
 from fairlab.data.published.download import locate
 from fairlab.data.safety import CATEGORIES, NONE, SEEDS
 from fairlab.data.stream.manifest import data_files
+from fairlab.files import read_record, record_file
 from fairlab.text.json_text import from_json
 
 RECORD = Path(__file__).parent / "records" / "injection.json"
@@ -73,7 +74,7 @@ def versions_of(folder: Path) -> Iterator[dict[str, Any]]:
 def summary(folder: Path) -> dict[str, Any]:
     """Counts by what became of the versions asked for, and agreement with word lists."""
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    provenance = json.loads((folder / "record.json").read_text(encoding="utf-8"))["provenance"]
+    provenance = json.loads(read_record(record_file(folder)))["provenance"]
     rules, counts = Identity(), manifest["counts"]
     found = list(versions_of(folder))
     by_rules = [one["text"].casefold() in _by_rules(rules, one) for one in found]

@@ -10,10 +10,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from experiments.ensemble.tables import SAME_LISTS, over_seeds
+from experiments.shared.seeds import median_run
 from fairlab.methods.safety_ensemble.strengths import Candidate, pareto_front
 from fairlab.reporting.charts import HEIGHT, WIDTH
 from fairlab.reporting.many_runs.reweighting import pareto_plot
-from fairlab.reporting.seeds import median_run
 
 FILE = Path(__file__).with_name("rivals.svg")
 PANELS = {

@@ -27,7 +27,8 @@ from sklearn.base import BaseEstimator
 
 from fairlab.augmentation.identity import Identity
 from fairlab.data.safety import CATEGORIES, SUBGROUPS, SafetyData, SafetyText
-from fairlab.metrics.safety import equalised_odds_gap, set_flips, set_numbers
+from fairlab.metrics.acv import set_flips, set_numbers
+from fairlab.metrics.equalised_odds import equalised_odds_gap
 from fairlab.record import Record
 
 FOLDER = Path(__file__).parent / "records" / "postprocessing"

@@ -11,12 +11,12 @@ import numpy as np
 import yaml
 
 from experiments.rendering import interval, markdown
+from experiments.shared.seeds import median_run
 from fairlab.methods.safety_ensemble.strengths import Candidate, pareto_front
 from fairlab.record import Reading, Record
 from fairlab.reporting.many_runs.reweighting import CATEGORY, COLUMNS, GAP, setting
 from fairlab.reporting.report import PUBLISHED
 from fairlab.reporting.safety import LEAST
-from fairlab.reporting.seeds import median_run
 
 RECORDS = Path(__file__).parent / "records"
 SETS, CONFIRMATION = "sets", "confirmation"  # folders of runs on the test folds; those of fresh seeds
@@ -68,7 +68,7 @@ PLACES = {
 
 def records_of(folder: str) -> list[Record]:
     """Records of a folder of runs, one a seed, by seed."""
-    return [Record.load(file.parent) for file in sorted((RECORDS / folder).glob("seed_*/record.json"))]
+    return [Record.load(file.parent) for file in sorted((RECORDS / folder).glob("seed_*/record.json*"))]
 
 
 def by_key(record: Record) -> dict[str, Reading]:
@@ -86,7 +86,7 @@ def strengths(harm: str) -> str:
     published = yaml.safe_load((PUBLISHED / "ensemble.yaml").read_text(encoding="utf-8"))
     printed = {"lambda_safe": "table_7", "lambda_unsafe": "table_7_unsafe", "beta_unsafe": "table_8"}
     runs: dict[str, list[Record]] = {}
-    for file in sorted((RECORDS / "sweep").glob("seed_*/*/record.json")):
+    for file in sorted((RECORDS / "sweep").glob("seed_*/*/record.json*")):
         record = Record.load(file.parent)
         runs.setdefault(setting(record, harm), []).append(record)
     rows = []

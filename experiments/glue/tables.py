@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.rendering import interval, markdown
+from experiments.shared.seeds import median_run
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import titled
-from fairlab.reporting.seeds import median_run
 
 RECORDS = Path(__file__).parent / "records"
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from experiments.ccd.measure import SEEDS, Measured
 from experiments.ccd.validation.search import matrix_of, people, settings_of_the_map
 from fairlab.data.groups import read_groups
+from fairlab.files import holds_run
 
 NUMBER = 1400  # groups, as in the runs in the encoder
 ORIGINS = {"rules": "outputs/llm/groups_rules", "written": None, "llm": "outputs/llm/groups"}
@@ -31,7 +32,7 @@ def main(out: Path, *backbones: str) -> None:
             for seed in SEEDS:
                 config = {"method": settings, "data": {"path": path, "limit": NUMBER}, "seed": seed}
                 folder = out / f"{name}_linear" / origin / f"seed_{seed}"
-                if (folder / "record.json").is_file():
+                if holds_run(folder):
                     continue
                 measured.record(
                     matrix_of(measured.trained, settings, seed, groups), config, folder, f"linear.py {name}"

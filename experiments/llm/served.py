@@ -9,9 +9,9 @@ from fairlab.llm.loading import load_served
 
 
 def served(ledger: Path, threads: str) -> LLM:
-    """Qwen2.5-Coder-1.5B-Instruct (``fairlab fetch qwen``), asked one by one."""
+    """Qwen2.5-Coder-1.5B-Instruct (``python -m experiments.real_models.fetch qwen``), asked one by one."""
     return load_served(
-        model="qwen",
+        model="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
         program=None,
         arguments=["--threads", threads, "--threads-batch", threads],
         port=None,

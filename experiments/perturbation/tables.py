@@ -13,12 +13,13 @@ from typing import Any
 from experiments.perturbation.paired import SPLITS
 from experiments.perturbation.paired import TWINS as TWINS_COMPARED
 from experiments.rendering import interval, markdown, matrix_table
-from fairlab.metrics.power import detectable_difference
+from experiments.shared.filled_sheets import label_agreement, read_sheet, tag_rates
+from experiments.shared.power import detectable_difference
 from fairlab.metrics.significance import holm
 from fairlab.record import Reading, Record
-from fairlab.reporting.audit import JUDGED, TAGS, label_agreement, read_sheet, tag_rates
 from fairlab.reporting.headlines import titled
 from fairlab.reporting.many_runs.reproduction import Matrix, read_matrix
+from fairlab.reporting.reading_sheet import JUDGED, TAGS
 from fairlab.reproduce import finished_records
 
 FOLDER = Path(__file__).parent
@@ -75,7 +76,7 @@ def novels() -> str:
     """Masked words of novels held out as they were written: perplexity and accuracy of both twins in the end."""
     rows = []
     for run, name in TWINS.items():
-        for file in sorted((FOLDER / "records" / run).glob("*/record.json")):
+        for file in sorted((FOLDER / "records" / run).glob("*/record.json*")):
             record = Record.load(file.parent)
             last = [row for row in record.history if "validation/perplexity" in row][-1]
             data = record.provenance["data"]

@@ -42,7 +42,7 @@ def main() -> None:
     record = record_in(arguments.out, "experiments/razor/paired.py")
     seeds, references = {}, {}
     for folder in sorted(set(arguments.runs.glob("claims_*")) - {arguments.runs / one for one in ORIGINALS}):
-        reference = reference_of(Record.load(next(folder.glob("seed_*/record.json")).parent))
+        reference = reference_of(Record.load(next(folder.glob("seed_*/record.json*")).parent))
         both = finished(folder, arguments.runs / reference)
         if len(both) > 1:
             seeds[folder.name], references[folder.name] = both, reference

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from tabulate import tabulate
 
+from experiments.shared.repetition import repeated_share, repeated_whole
 from fairlab.data.labelled_tasks import read_training
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import find_task
 from fairlab.data.stream.manifest import NAME
-from fairlab.metrics.repetition import repeated_share, repeated_whole
 from fairlab.types import FairlabError
 
 RUN = 5  # words; ours

@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 
 from experiments.over_seeds import p_over_seeds
 from experiments.rendering import interval, markdown
-from fairlab.metrics.power import detectable_mean
+from experiments.shared.power import detectable_mean
 from fairlab.record import Record
 from fairlab.reporting.many_runs.reproduction import read_matrix
 from fairlab.reporting.tables.marks import marked, marks_of_runs
@@ -42,7 +42,9 @@ Accuracies = dict[int, float]  # by seed
 @cache
 def runs_of(run: str, runs: Path = RUNS) -> dict[int, Record]:
     """Records of a method's runs by seed."""
-    folders = {int(one.parent.name.removeprefix("seed_")): one.parent for one in runs.glob(f"{run}/seed_*/record.json")}
+    folders = {
+        int(one.parent.name.removeprefix("seed_")): one.parent for one in runs.glob(f"{run}/seed_*/record.json*")
+    }
     return {seed: Record.load(folder) for seed, folder in sorted(folders.items())}
 
 

@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 
 from experiments.razor import study
 from experiments.rendering import interval, markdown, matrix_table, significant, trials
-from fairlab.metrics.power import detectable_mean
+from experiments.shared.power import detectable_mean
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import title
 from fairlab.reporting.many_runs.reproduction import read_matrix
@@ -34,7 +34,7 @@ CHECKS = {  # of a language model's rewrites
 def seconds(folder: str) -> str:
     """Size and time of the runs of a folder of records, one row each."""
     rows = []
-    for file in sorted((RECORDS / folder).glob("*/*/record.json")):
+    for file in sorted((RECORDS / folder).glob("*/*/record.json*")):
         record = Record.load(file.parent)
         facts, precision = record.provenance, record.config["trainer"]["precision"]
         data, seed = facts["data"], file.parent.name.removeprefix("seed_")

@@ -15,7 +15,7 @@ from fairlab.api.loading import load, model_name
 from fairlab.api.results import Results, copied
 from fairlab.files import write_whole
 from fairlab.record import Record
-from fairlab.run.config.composing import composed, from_backbone
+from fairlab.run.config.composing import composed, from_model
 from fairlab.run.config.schema import refuse_missing
 from fairlab.run.folders import plain_config
 from fairlab.run.job import accounted, do_work
@@ -67,11 +67,12 @@ def debias(
     data: Any,
     *,
     method: str = "ccd",
-    benchmarks: str | Sequence[str] = ("cced", "seat", "bias_ir", "stsb"),
+    benchmarks: str | Sequence[str] | None = None,
     scale: str = "quickstart",
     seed: int = 42,
     limit: int | None = None,
     axis: str | None = None,
+    strict: bool = False,
     output: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
     **of_method: Any,
@@ -83,11 +84,12 @@ def debias(
         data: counterfactual groups: what :func:`fairlab.augment` gives, groups as dictionaries or as
             :class:`fairlab.types.Group`, or a path as ``data.path`` takes it.
         method: name of a method that trains on groups: ``ccd``, ``dpce``, ``adept``, ``inlp`` or ``sentence_debias``.
-        benchmarks: names of what to measure before and after.
+        benchmarks: names of what to measure before and after; None takes those of ``fairlab train``.
         scale: ``quickstart`` or ``paper``: which defaults the method has.
         seed: seed of the run.
         limit: most items of each benchmark, for trying things out; None measures all.
         axis: path of the lexicon of the groups, where it is one's own: their polarity is told by it.
+        strict: whether a model that fails the check of its behaviour is refused; else its numbers are marked.
         output: a new folder for the run; None keeps it as long as the object that is returned, or until ``save``.
         settings: settings of the run by dotted key, such as ``{"trainer.max_steps": 100}``.
         of_method: settings of the method, such as ``beta=1.0``.
@@ -95,8 +97,8 @@ def debias(
     Raises:
         FairlabError: the model, the groups, a name or a setting is wrong.
     """
-    measured = [benchmarks] if isinstance(benchmarks, str) else list(benchmarks)
-    if not measured:
+    measured = [benchmarks] if isinstance(benchmarks, str) else benchmarks
+    if measured is not None and not measured:
         raise FairlabError("benchmarks is an empty list; give at least one, such as ['seat']")
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
     folder = Path(kept.name) / "run" if output is None else Path(output)
@@ -106,16 +108,19 @@ def debias(
         "data.path": str(data) if isinstance(data, str | Path) else str(written_groups(data, folder)),
         "seed": seed,
         "limit": limit,
+        **({"strict": True} if strict else {}),
         **({"axis": axis} if axis else {}),
         **{f"method.{name}": value for name, value in of_method.items()},
         **(settings or {}),
     }
-    choices = [f"scale={scale}", f"method={method}", "data=groups", f"benchmark=[{','.join(measured)}]"]
-    config = from_backbone(composed("train", choices, values), _name(model, Path(kept.name)))
+    choices = [f"scale={scale}", f"method={method}", "data=groups"]
+    choices += [] if measured is None else [f"benchmark=[{','.join(measured)}]"]
+    values["model"] = _name(model, Path(kept.name))
+    config = from_model(composed("train", choices, values), [f"{key}=" for key in values])
     folder.mkdir(parents=True, exist_ok=True)
-    in_memory = set() if isinstance(data, str | Path) else {"data.path"}
+    in_memory = {"model"} if isinstance(data, str | Path) else {"model", "data.path"}
     given = [f"{key}={value}" for key, value in values.items() if value is not None and key not in in_memory]
-    command = shlex.join(["python", "-m", "fairlab.train", f"backbone={model_name(model)}", *choices, *given])
+    command = shlex.join(["python", "-m", "fairlab.train", f"model={model_name(model)}", *choices, *given])
     record = Record(folder, plain_config(config), command)
     with accounted(record):
         refuse_missing(config)

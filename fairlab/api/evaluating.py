@@ -6,15 +6,19 @@ import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fairlab.api.debiasing import Run
 from fairlab.api.loading import loaded_with_facts, model_name
 from fairlab.api.results import Changes, Results
+from fairlab.benchmarks.finding import refuse_undescribed
 from fairlab.evaluate import measure_named
+from fairlab.files import holds_run
+from fairlab.judge.reading import read_tool_runs
+from fairlab.judge.verdicts import Judgement, judge
 from fairlab.protocols import Benchmark
 from fairlab.record import Record
-from fairlab.reporting.tables.comparing import Side, compare_sides, only_side
+from fairlab.reporting.tables.comparing import Side, compare_sides, of_other_definitions, only_side
 from fairlab.run.config.build import build_benchmarks
 from fairlab.run.config.composing import composed
 from fairlab.run.config.shortened import shortening_notes
@@ -28,6 +32,7 @@ def evaluate(
     benchmarks: str | Benchmark | Sequence[str | Benchmark],
     *,
     limit: int | None = None,
+    strict: bool = False,
     settings: Mapping[str, Any] | None = None,
 ) -> Results:
     """Measure a model, or several side by side, as ``fairlab evaluate`` does.
@@ -40,11 +45,12 @@ def evaluate(
         benchmarks: names of benchmarks such as ``seat``, or objects that meet
             :class:`fairlab.protocols.Benchmark`; one or several.
         limit: most items of each benchmark, or of each of its parts, for trying things out; None measures all.
-        settings: settings of benchmarks, such as ``{"crows_pairs.protocol": "meade"}``.
+        strict: whether a model that fails the check of its behaviour is refused; else its numbers are marked.
+        settings: settings by dotted key, such as ``{"benchmark.crows_pairs.protocol": "meade"}``.
 
     Raises:
-        FairlabError: there is no such model, benchmark or setting, the list is empty, ``limit`` is below 1, or nothing
-            could be measured.
+        FairlabError: there is no such model, benchmark or setting, the list is empty, ``limit`` is below 1, nothing
+            could be measured, or a model fails its check and ``strict`` is true.
     """
     asked = [benchmarks] if isinstance(benchmarks, str) or hasattr(benchmarks, "measure") else list(benchmarks)  # type: ignore[arg-type]
     models = dict(model) if isinstance(model, Mapping) else {"": model}
@@ -53,9 +59,12 @@ def evaluate(
         raise FairlabError(what)
     names = [one for one in asked if isinstance(one, str)]
     own: list[Any] = [one for one in asked if not isinstance(one, str)]
-    if unknown := [one for one in own if not isinstance(one, Benchmark)]:
-        raise FairlabError(f"a {type(unknown[0]).__name__} is no benchmark; give a name, such as 'seat'")
-    values = {"limit": limit} | {f"benchmark.{key}": value for key, value in (settings or {}).items()}
+    for one in own:
+        refuse_undescribed(one)
+    for key in settings or {}:
+        if key.partition(".")[0] in names:
+            raise FairlabError(f"settings begin at the top of the configuration; give 'benchmark.{key}', not '{key}'")
+    values = {"limit": limit, **({"strict": True} if strict else {}), **(settings or {})}
     config = composed("evaluate", [f"benchmark=[{','.join(names)}]"], values)
     chosen = [*(build_benchmarks(config) if names else []), *own]
     found = {label: loaded_with_facts(one) for label, one in models.items()}
@@ -94,18 +103,33 @@ def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[st
     return shlex.join(["python", "-m", "fairlab.evaluate", f"model={model}", f"benchmark=[{benchmarks}]", *given])
 
 
-def compare(before: Any, after: Any) -> Changes:
-    """What differs between two measurements, paired item by item, with p-values adjusted as in a run's record.
+def compare(*measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: float | None = None) -> Changes | Judgement:
+    """Compare measurements item by item: two of fairlab, or any number of another evaluation tool.
+
+    Readings by different versions of a benchmark's definition are left out, and the result says so.
 
     Args:
-        before: the earlier or the baseline: :class:`Results`, what :func:`fairlab.debias` gave, a record, or the folder
-            of a run; of a training, the trained model.
-        after: the other, the same kinds; differences are ``after`` less ``before``.
+        measured: the baseline first. Of fairlab: :class:`Results`, what :func:`fairlab.debias` gave, a record, or the
+            folder of a run (of a training, the trained model is compared). Of other tools: files or folders that
+            :mod:`fairlab.judge.reading` can read, such as the results of lm-evaluation-harness or a log of
+            inspect.
+        adjust: method that adjusts the p-values of other tools' results: ``holm`` or ``bh`` (Benjamini-Hochberg).
+        margin: largest difference of other tools' results that counts as equal; None tests no equivalence.
+
+    Returns:
+        :class:`Changes` for two measurements of fairlab, :class:`fairlab.judge.verdicts.Judgement` for other tools.
+        Differences are later less earlier arguments.
 
     Raises:
-        FairlabError: one measured several models, or they share no reading over the same items.
+        FairlabError: a measurement is of several models, or they share no reading over the same items.
     """
-    return Changes(compare_sides(side(before), side(after)))
+    if all(isinstance(one, str | Path) and not holds_run(Path(one)) for one in measured):
+        runs = [run for one in measured for run in read_tool_runs(one)]
+        return judge(runs, adjust=adjust, margin=margin)
+    if len(measured) != 2:
+        raise FairlabError(f"runs of fairlab are compared two at a time, not {len(measured)}; give two")
+    before, after = map(side, measured)
+    return Changes(compare_sides(before, after), of_other_definitions(before, after))
 
 
 def side(measured: Any) -> Side:
@@ -116,7 +140,7 @@ def side(measured: Any) -> Side:
     """
     if isinstance(measured, str | Path):
         folder = Path(measured)
-        if not (folder / "record.json").is_file():
+        if not holds_run(folder):
             raise FairlabError(f"{folder} holds no run (no record.json); give the folder of a run")
         return only_side(Record.load(folder))
     record = measured if isinstance(measured, Record) else getattr(measured, "record", None)

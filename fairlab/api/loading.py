@@ -16,18 +16,23 @@ if TYPE_CHECKING:  # torch and transformers take seconds to import
     from fairlab.backbones.backbone import Backbone
 
 
-def load(model: Any, **settings: Any) -> Backbone:
-    """A model that fairlab can measure and debias.
+def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone:
+    """Load a model that fairlab can measure and debias.
+
+    Its behaviour is checked once, before it embeds its first text, and a warning says if its embeddings say nothing of
+    bias; see :mod:`fairlab.benchmarks.validity`.
 
     Args:
         model: a backbone's name such as ``minilm``, the folder of a run or of a model, a name of the hub; or a model in
             memory: a ``SentenceTransformer``, or a pair of a model of transformers and its tokenizer. A model in memory
             stays where it is and is not copied; one that is loaded goes onto a GPU where there is one.
+        strict: whether the model is checked at once, and refused if it fails.
         settings: ``pooling``, ``normalize``, ``max_length`` and ``dtype``, to be used instead of the model's own; of a
             pair ``pooling``, ``normalize`` and ``max_length``.
 
     Raises:
-        FairlabError: the model is of another kind, cannot be had, or there is no such setting.
+        FairlabError: the model is of another kind, cannot be loaded, there is no such setting, or the model fails its
+            check and ``strict`` is true.
 
     Example:
         >>> import fairlab
@@ -37,16 +42,25 @@ def load(model: Any, **settings: Any) -> Backbone:
     """
     if unknown := sorted(set(settings) - set(SETTINGS)):
         raise FairlabError(f"there is no setting '{unknown[0]}' of a model; there are: {', '.join(SETTINGS)}")
-    if isinstance(model, str | Path):
-        with composing():
-            return build(backbone_node(str(model), settings)).to(device())
-    backbone = _in_memory(model, settings)
+    from fairlab.benchmarks.validity import refuse_failed, validity, warn_if_failed
+
+    backbone = _named(str(model), settings) if isinstance(model, str | Path) else _in_memory(model, settings)
     if backbone is None:
         raise FairlabError(
             f"a {type(model).__name__} is no model that fairlab knows; give a name, a folder, a SentenceTransformer or "
             "a pair (model, tokenizer)"
         )
+    if strict:
+        refuse_failed(validity(backbone), model_name(model))
+    elif backbone is not model:
+        backbone.on_first_embedding = warn_if_failed
     return backbone
+
+
+def _named(model: str, settings: dict[str, Any]) -> Backbone:
+    """Return the model of a name or folder, on the device."""
+    with composing():
+        return build(backbone_node(model, settings)).to(device())  # type: ignore[no-any-return]
 
 
 def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | None:

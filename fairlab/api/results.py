@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.files import no_space_is_one_sentence, replaced_when_written
-from fairlab.record import Comparison, Note, NotRun, Reading, Record
+from fairlab.record import Comparison, Note, NotRun, Reading, Record, values_in
 from fairlab.reporting.headlines import title
 from fairlab.reporting.summary import summary_lines
 from fairlab.reporting.tables.long_form import READING, long_form
@@ -137,19 +137,21 @@ class Changes:
     Attributes:
         comparisons: a difference for each reading that both have, with interval, p-value, and for headline readings the
             p-value adjusted by Holm's method.
+        left_out: a sentence per benchmark that the two were measured with by different versions of its definition.
     """
 
     comparisons: Sequence[Comparison]
+    left_out: Sequence[str] = ()
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each difference."""
         import pandas
 
-        return pandas.DataFrame([asdict(comparison) for comparison in self.comparisons]).drop(columns="phase")
+        return pandas.DataFrame([values_in(comparison) for comparison in self.comparisons]).drop(columns="phase")
 
     def to_markdown(self) -> str:
-        """Differences of headline readings, in GitHub's Markdown."""
-        return markdown(*self._table())
+        """Return the differences of headline readings in GitHub's Markdown, then what was left out."""
+        return "\n\n".join([markdown(*self._table()), *(f"Left out: {reason}." for reason in self.left_out)])
 
     def to_latex(self, caption: str = "") -> str:
         """Differences of headline readings, in LaTeX with the package booktabs."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.api.evaluating import compare
+from fairlab.api.evaluating import side
 from fairlab.api.results import Changes
 from fairlab.record import Record
 from fairlab.reporting.headlines import title
-from fairlab.reporting.tables.comparing import sides_of
+from fairlab.reporting.tables.comparing import compare_sides, sides_of
 from fairlab.reporting.tables.grouping import records_below
 from fairlab.reporting.tables.long_form import long_form, write_long_form
 from fairlab.reporting.tables.method_table import MethodTable, method_table
@@ -67,7 +67,7 @@ class Runs:
             before: number of the run, or its folder; of a training, the trained model is meant.
             after: the other run.
         """
-        return compare(self._chosen(before), self._chosen(after))
+        return Changes(compare_sides(side(self._chosen(before)), side(self._chosen(after))))
 
     def _chosen(self, run: int | str | Path) -> Any:
         if isinstance(run, int) and not -len(self) <= run < len(self):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.augmentation.filtering import Filter
-from fairlab.backbones.embedded_encoder import embedded_encoder
+from fairlab.backbones.embedded_encoder import EMBEDDED, embedded_encoder
 from fairlab.metrics.surface_probe import too_little
 from fairlab.rewriting.labelled.label_keeping import Labelled
 from fairlab.types import Count, FairlabError, Share
@@ -30,19 +30,29 @@ class AFLite(Filter):
         train: share of the rows left that a classifier is trained on.
         slice: share of all rows that a round leaves out at most, *k*.
         cutoff: least predictability of a row that is left out, tau.
+        encoder: encoder of the texts, see :func:`fairlab.backbones.embedded_encoder.embedded_encoder`.
         seed: seed of the partitions.
 
     Raises:
         FairlabError: there is no partition; in ``decide``, a row has no label, or there are too few for a classifier.
 
     Source: Le Bras et al. 2020, "Adversarial Filters of Dataset Biases", algorithm 1; shares are those of its 549,367
-    pairs of SNLI. The embedding is the embedded encoder's, not a RoBERTa tuned to part of the data: of a pair both
-    fields, their product and the size of their difference.
+    pairs of SNLI. The embedding is by default the embedded encoder's, not a RoBERTa tuned to part of the
+    data: of a pair both fields, their product and the size of their difference.
     """
 
+    title = "pairs that linear classifiers find hard (AFLite)"
+    limits = "What is left is hard for one embedding; other shortcuts stay, and so do wrong labels, which are hard too."
+    citation = """@inproceedings{lebras2020adversarial,
+  title = {Adversarial Filters of Dataset Biases},
+  author = {Le Bras, Ronan and Swayamdipta, Swabha and Bhagavatula, Chandra and Zellers, Rowan and Peters,
+    Matthew and Sabharwal, Ashish and Choi, Yejin},
+  booktitle = {Proceedings of ICML},
+  year = {2020}
+}"""
     name = "aflite"
     why = "too easy for linear classifiers"
-    settings = ("target", "partitions", "train", "slice", "cutoff")
+    settings = ("target", "partitions", "train", "slice", "cutoff", "encoder")
 
     def __init__(
         self,
@@ -53,6 +63,7 @@ class AFLite(Filter):
         train: Share = 0.09,
         slice: Share = 0.018,
         cutoff: Share = 0.75,
+        encoder: str = EMBEDDED,
         seed: int = 0,
     ) -> None:
         if partitions < 1:
@@ -60,13 +71,14 @@ class AFLite(Filter):
         super().__init__(label)
         self.target, self.partitions, self.train = target, partitions, train
         self.slice, self.cutoff, self.seed = slice, cutoff, seed
+        self.encoder = encoder
 
     def kept(self, items: Sequence[Labelled]) -> set[int]:
         """See :meth:`Filter.kept`."""
         labels = [item.label for item in items]
         if short := too_little(labels, [item.text for item in items]):
             raise FairlabError(f"augmentation=aflite trains classifiers: {short}; give more rows")
-        return self.left(pair_vectors(items), np.array(labels))
+        return self.left(pair_vectors(items, self.encoder), np.array(labels))
 
     def left(self, vectors_NF: NDArray[np.float32], labels_N: NDArray[Any]) -> set[int]:
         """Places of the rows that stay, by vectors of any kind."""
@@ -101,12 +113,12 @@ class AFLite(Filter):
         return right / np.maximum(tried, 1)
 
 
-def pair_vectors(items: Sequence[Labelled]) -> NDArray[np.float32]:
+def pair_vectors(items: Sequence[Labelled], encoder: str = EMBEDDED) -> NDArray[np.float32]:
     """A vector of each document (N, F): its embedding; of a pair both, their product and the size of their difference.
 
     Source: Conneau et al. 2017, "Supervised Learning of Universal Sentence Representations", section 3.1.
     """
-    embedded = embedded_encoder().embed([*(one.text for one in items), *(one.context for one in items)]).numpy()
+    embedded = embedded_encoder(encoder).embed([*(one.text for one in items), *(one.context for one in items)]).numpy()
     second, first = embedded[: len(items)], embedded[len(items) :]
     if not any(one.context for one in items):
         return np.asarray(second)

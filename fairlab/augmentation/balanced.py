@@ -37,6 +37,11 @@ class Balanced(Filter):
     Ours; close to :class:`fairlab.augmentation.z_filtered.ZFiltered`, which looks at single features.
     """
 
+    title = "pairs balanced over words of the last field"
+    limits = (
+        "Single words of the last field are balanced; phrases, and words of the other field, may still tell the label."
+    )
+    citation = "This augmentation is fairlab's own."
     name = "balanced"
     why = "more of its label than of others among texts that look alike"
     settings = ("bins", "by")

@@ -55,6 +55,15 @@ class BenignPrompts(RowAugmentation):
         FairlabError: no language model, no forms, or fewer than one prompt.
     """
 
+    title = "harmless prompts about every subgroup"
+    limits = "Prompts of few topics and forms in English, and none that is harmful."
+    citation = """@misc{sturman2024debiasing,
+  title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
+  author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby,
+    Renee},
+  howpublished = {arXiv:2409.13705},
+  year = {2024}
+}"""
     name = "benign_prompts"
     needs_rewriter = False
 

@@ -55,6 +55,14 @@ class Biasers(RowAugmentation):
         CannotScore: the language model is not of the kind that the upshift needs.
     """
 
+    title = "expansion by biasers"
+    limits = "Copies say of every member what was said of one, which may be false; one axis at a time, in English."
+    citation = """@article{mondal2024mitigating,
+  title = {Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification},
+  author = {Mondal, Devam and Lipizzi, Carlo},
+  journal = {Computers 13(6), 141},
+  year = {2024}
+}"""
     name = "biasers"
 
     def __init__(

@@ -45,6 +45,14 @@ class CDA(RowAugmentation):
     Zhao et al. 2018, "Gender Bias in Coreference Resolution", section 3.3, for ``add``.
     """
 
+    title = "counterfactual data augmentation (CDA)"
+    limits = "Listed English words are exchanged without regard to meaning or grammar; nobody said what the copies say."
+    citation = """@inproceedings{zhao2018gender,
+  title = {Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods},
+  author = {Zhao, Jieyu and Wang, Tianlu and Yatskar, Mark and Ordonez, Vicente and Chang, Kai-Wei},
+  booktitle = {Proceedings of NAACL},
+  year = {2018}
+}"""
     name = "cda"
 
     def __init__(

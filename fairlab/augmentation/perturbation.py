@@ -23,12 +23,21 @@ from fairlab.rewriting.verifiers import load_verifiers
 from fairlab.rewriting.word_rewriters import ByAxis, Selection, WordRewriter
 from fairlab.text.difference import changes
 from fairlab.text.fields import join_fields, split_fields
-from fairlab.types import FairlabError, Made, Row
+from fairlab.types import Description, FairlabError, Made, QuantityInfo, Row
 
 SAMPLINGS = ("uniform", "inverse_frequency")
 SEPARATORS = "field separators changed"
 UNCHANGED = "the rewriter changed nothing"
 CHOICE = "choice"  # under which a row carries its choice
+
+
+PERTURBED = Description(
+    "perturbation",
+    "Perturbation",
+    "How many rows hold a person that could be changed?",
+    {"perturbed": QuantityInfo("changed rows", "rows in which a person was changed, of all", "%", low=0.0, high=100.0)},
+    needs=("texts",),
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,15 @@ class Perturbation(RowAugmentationOnAxes):
     Source: Qian et al. 2022, algorithm 1 and footnotes 2 and 4; appendix E for the filter of harmful phrases.
     """
 
+    title = "perturbation augmentation"
+    limits = "One person of a text changes, in English; what was true of the person may be false of the new one."
+    citation = """@inproceedings{qian2022perturbation,
+  title = {Perturbation Augmentation for Fairer {NLP}},
+  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
+    Williams, Adina},
+  booktitle = {Proceedings of EMNLP},
+  year = {2022}
+}"""
     name = "perturbation"
     plan = "fairlab.run.augmenting.perturbing.Perturbing"
 

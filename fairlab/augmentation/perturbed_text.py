@@ -30,6 +30,16 @@ class PerturbedText:
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1 and section 5.1.
     """
 
+    title = "perturbation of running text"
+    limits = "One word of each passage at most, by rules; passages are cut by length and not by subject."
+    citation = """@inproceedings{qian2022perturbation,
+  title = {Perturbation Augmentation for Fairer {NLP}},
+  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
+    Williams, Adina},
+  booktitle = {Proceedings of EMNLP},
+  year = {2022}
+}"""
+
     def __init__(self, *, axes: Sequence[str], person: Literal["one", "everybody"] = "one", seed: int = 0) -> None:
         if person not in PERSONS:
             raise FairlabError(f"augmentation.person must be {' or '.join(PERSONS)}, not {person}")

@@ -29,7 +29,7 @@ from fairlab.rewriting.labelled.label_keeping import LabelCheck, Labelled, Label
 from fairlab.text.difference import changes
 from fairlab.text.fields import join_fields
 from fairlab.text.surface_tokens import negations, surface_tokens
-from fairlab.types import Count, FairlabError, Made, Row
+from fairlab.types import Count, Description, FairlabError, Made, QuantityInfo, Row
 
 SETTINGS = {
     "accept": ("always", "if_lower"),
@@ -41,6 +41,33 @@ NONE, NOT_LOWER = "the rewriter offers nothing", "no rewrite has a lower shortcu
 LOST = "no rewrite keeps its label"
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 
+RAZOR = Description(
+    "razor",
+    "RAZOR",
+    "What do the texts of a data set give away, before and after rewriting?",
+    {
+        "gain": QuantityInfo(
+            "gain",
+            "accuracy by the words alone, above the commonest label's share (0: no shortcut)",
+            "points",
+            0.0,
+            -100.0,
+            100.0,
+            headline=True,
+        ),
+        "association": QuantityInfo(
+            "association with the label",
+            "Cramer's V of negations and labels (0: none)",
+            "Cramer's V",
+            0.0,
+            0.0,
+            1.0,
+            headline=True,
+        ),
+        "share": QuantityInfo("texts with a negation", "share of all texts", "%", low=0.0, high=100.0),
+    },
+    needs=("texts", "labels"),
+)
 MADE_BY = ("label", "compat", "features", "accept", "k", "candidates")
 
 
@@ -103,6 +130,16 @@ class Razor(Planned):
     Source: section 3.3. A document is selected once (ours), so that rounds go on where a rewriter has nothing to offer.
     """
 
+    title = "rewriting of shortcuts (RAZOR)"
+    limits = (
+        "Which texts are shortcuts is said by distances of an embedding; a rewrite may lose what decides its label."
+    )
+    citation = """@inproceedings{yang2025razor,
+  title = {{RAZOR}: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting},
+  author = {Yang, Shuo and Prenkaj, Bardh and Kasneci, Gjergji},
+  booktitle = {Proceedings of AAAI},
+  year = {2025}
+}"""
     name = "razor"
     plan = "fairlab.run.augmenting.rounds.Rounds"
 

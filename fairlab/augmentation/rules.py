@@ -27,6 +27,9 @@ class Rules:
     rules in the language model's place.
     """
 
+    title = "counterfactual groups by rules"
+    limits = "Rules of English for listed attributes; who is meant is guessed from words and syntax."
+    citation = "This augmentation is fairlab's own."
     name = "rules"
 
     def __init__(

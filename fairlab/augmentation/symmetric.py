@@ -86,6 +86,15 @@ class Symmetric(Planned):
             evidence, or no pair is supported.
     """
 
+    title = "claims with both labels by exchange"
+    limits = "Names and numbers alone are exchanged, by a program that does not know whether the result makes sense."
+    citation = """@inproceedings{schuster2019towards,
+  title = {Towards Debiasing Fact Verification Models},
+  author = {Schuster, Tal and Shah, Darsh and Yeo, Yun Jie Serene and Roberto Filizzola Ortiz, Daniel and
+    Santus, Enrico and Barzilay, Regina},
+  booktitle = {Proceedings of EMNLP-IJCNLP},
+  year = {2019}
+}"""
     name = "symmetric"
     plan = "fairlab.run.augmenting.whole_set.WholeSet"
     needs_rewriter = False

@@ -39,6 +39,14 @@ class ZFiltered(Filter):
     the length of a hypothesis and its overlap with the premise.
     """
 
+    title = "pairs without words that tell their label"
+    limits = "Single words are tested; what is left out may have been the rarer phenomena of the data."
+    citation = """@inproceedings{wu2022generating,
+  title = {Generating Data to Mitigate Spurious Correlations in Natural Language Inference Datasets},
+  author = {Wu, Yuxiang and Gardner, Matt and Stenetorp, Pontus and Dasigi, Pradeep},
+  booktitle = {Proceedings of ACL},
+  year = {2022}
+}"""
     name = "z_filtered"
     why = "a word that goes with its label"
     settings = ("top", "threshold", "batch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
@@ -12,6 +12,8 @@ import torch
 from rich.progress import track
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from fairlab.backbones.pooling import first_token, token_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,6 +60,10 @@ def body(model: PreTrainedModel) -> nn.Module:
     return decoder if isinstance(decoder, PreTrainedModel) else model.base_model
 
 
+# How long texts are dealt with: fairlab.evaluate has the key at its top, a training in its backbone.
+RAISE_LENGTH = "raise it (in a training, backbone.max_length)"
+
+
 class Backbone(nn.Module):
     """Texts to embeddings by a transformers model, a tokenizer and a pooling.
 
@@ -73,6 +79,8 @@ class Backbone(nn.Module):
     Attributes:
         entries: how many entries of text a causal LM was tuned on; None where nobody said.
         subtraction: what is subtracted when pairs are classified; see :mod:`fairlab.backbones.subtraction`.
+        unread: names of weights in the model's file that its configuration leaves out.
+        on_first_embedding: function that is called once, before the first text is embedded; None calls none.
     """
 
     def __init__(
@@ -94,6 +102,8 @@ class Backbone(nn.Module):
         self.published = published
         self.readout = None if published is None else published.readout
         self.entries: int | None = None
+        self.unread: tuple[str, ...] = ()
+        self.on_first_embedding: Callable[[Backbone], object] | None = None
         self.padding_id = int(tokenizer.pad_token_id or 0)
         self.subtraction: Subtraction | None = None
         self._remembered: dict[str, Tensor] | None = None
@@ -154,11 +164,7 @@ class Backbone(nn.Module):
         """Embeddings (N, D) of last hidden states (N, T, H)."""
         if self.published is not None:
             return self.published.pool(hidden, attention_mask)
-        if self.pooling == "cls":
-            embedding = hidden[:, 0]
-        else:
-            weights = (attention_mask / attention_mask.sum(dim=1, keepdim=True)).to(hidden.dtype)
-            embedding = (weights.unsqueeze(1) @ hidden).squeeze(1)
+        embedding = first_token(hidden) if self.pooling == "cls" else token_mean(hidden, attention_mask)
         return nn.functional.normalize(embedding, dim=-1) if self.normalize else embedding
 
     @contextmanager
@@ -189,6 +195,9 @@ class Backbone(nn.Module):
             budget: number of padded tokens per forward pass.
             progress: title of a progress bar, shown on a terminal only.
         """
+        if self.on_first_embedding is not None:
+            check, self.on_first_embedding = self.on_first_embedding, None
+            check(self)
         distinct = list(dict.fromkeys(texts))
         token_ids = self.tokenize_to_embed(distinct) if distinct else []
         known = {} if self._remembered is None else self._remembered

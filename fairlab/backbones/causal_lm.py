@@ -127,7 +127,7 @@ class CausalLM:
         """Log-probabilities of all tokens of each text, however long."""
         length = self.backbone.max_length
         if not 1 <= stride < length:
-            raise FairlabError(f"stride must lie in 1..{length - 1}, below backbone.max_length, not {stride}")
+            raise FairlabError(f"stride must lie in 1..{length - 1}, below the max_length of the model, not {stride}")
         if not texts:
             return []
         token_ids = self.backbone.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from fairlab.backbones.backbone import TOKENS_PER_BATCH, batch_progress, batches_by_tokens, body
+from fairlab.backbones.backbone import RAISE_LENGTH, TOKENS_PER_BATCH, batch_progress, batches_by_tokens, body
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.scoring import apply_head
 from fairlab.types import CannotScore
@@ -42,8 +42,7 @@ def continuations(
     room = backbone.max_length - 1 - characters
     if room < 1:
         raise CannotScore(
-            f"{characters} characters leave no room for a context in backbone.max_length={backbone.max_length}; raise "
-            "that"
+            f"{characters} characters leave no room for a context in max_length={backbone.max_length}; {RAISE_LENGTH}"
         )
     distinct = list(dict.fromkeys(contexts))
     encoded = backbone.tokenizer(distinct, add_special_tokens=False, verbose=False)["input_ids"] if distinct else []

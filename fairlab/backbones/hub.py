@@ -1,12 +1,12 @@
-"""The folder of a model of the hub: from the cache, or downloaded; what cannot be had is said within seconds."""
+"""Folder of a model of the hub: from a cache, or downloaded; fails within seconds if the hub is out of reach."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from fairlab.backbones.model_cache import FETCH, cache_folder, cached_model
 from fairlab.backbones.reach import hub_unreachable
 from fairlab.backbones.trust import INDEX, WEIGHTS, check_model_folder
-from fairlab.fetching.table import NEAR_COPY, standing_for
 from fairlab.types import FairlabError
 
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
@@ -15,19 +15,24 @@ HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "README.md"]
 
 
 def hub_folder(name: str, revision: str | None, file: str) -> Path:
-    """The folder of a hub name that holds a file, or for safetensors their index: what was fetched, else the newest.
+    """Return the folder of a hub name that holds a file, or the index of its safetensors.
 
-    ``fairlab fetch`` checks the files it brings, so that they stand for the hub's; a revision asks for the hub's own.
+    A model of fairlab's own cache comes first, unless a revision is asked for; then the hub's cache; then a download.
+
+    Args:
+        name: Name of the model on the hub.
+        revision: Revision on the hub, or None for the newest.
+        file: Name of the file of weights.
 
     Raises:
-        FairlabError: there is none, saying what was tried and what runs offline.
+        FairlabError: The model is not available; the message says what was tried and what runs offline.
     """
     from huggingface_hub import constants, snapshot_download, try_to_load_from_cache
 
-    brought = standing_for(name)
-    if brought and brought.is_there and revision is None and file in brought.files:
-        check_model_folder(brought.folder)
-        return brought.folder
+    own = cached_model(name) if revision is None else None
+    if own and file in own.files:
+        check_model_folder(own.folder)
+        return own.folder
     try:
         cached = try_to_load_from_cache(name, file, revision=revision)
         if cached is None and file == WEIGHTS:
@@ -56,11 +61,10 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
 
 
 def _remedy(name: str) -> str:
-    """What brings the weights, or else what runs without them."""
-    if Path(name).name == NEAR_COPY:
-        return "make it with: python experiments/ccd/distilbert_from_int8.py"
-    model = standing_for(name)
-    return f"bring them with: fairlab fetch {model.name}" if model else f"offline, this runs: {OFFLINE_COMMAND}"
+    """Return what brings the weights, or what runs without them."""
+    if Path(name).parent == cache_folder():
+        return f"a script of the repository makes it, which this command lists: {FETCH}"
+    return f"offline, this runs: {OFFLINE_COMMAND}; models that come by pip are listed by: {FETCH}"
 
 
 def licence_in(folder: Path) -> Licence:

@@ -15,7 +15,9 @@ from fairlab.backbones.gguf_file import (
     refuse_without_reader,
 )
 from fairlab.backbones.hub import hub_folder
+from fairlab.backbones.settings_files import settings_sha256
 from fairlab.backbones.trust import WEIGHTS, check_model_folder, loading, weights_files
+from fairlab.backbones.unread import unread_weights
 from fairlab.files import sha256
 from fairlab.types import FairlabError, Seed, missing_extra
 
@@ -108,12 +110,13 @@ def load_backbone(
     with loading(f"the configuration of {name}"):
         config = AutoConfig.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
     model = None
+    unread: tuple[str, ...] = ()
     if fresh is not None:
         model = _fresh(config, fresh)
     elif (
         pooling != PUBLISHED or not config.is_encoder_decoder
     ):  # of which sentence-transformers loads the half it needs
-        model = _load_model(name, folder, config, gguf, getattr(torch, dtype))
+        model, unread = _load_model(name, folder, config, gguf, getattr(torch, dtype))
     if adapters and model is not None:
         model = _with_adapters(model, adapters, adapters_sha256)
     if pooling == PUBLISHED:
@@ -121,7 +124,7 @@ def load_backbone(
     else:
         assert model is not None
         backbone = _as_pooled(name, folder, model, pooling, max_length, bool(normalize), gguf)
-    backbone.entries = entries
+    backbone.entries, backbone.unread = entries, unread
     if fresh is None:
         _apply_parts(backbone, folder)
     return backbone
@@ -129,8 +132,11 @@ def load_backbone(
 
 def _load_model(
     name: str, folder: Path, config: PretrainedConfig, gguf: str | None, dtype: torch.dtype
-) -> PreTrainedModel:
-    """The model with the heads that its configuration names, or without them where the weights lack them.
+) -> tuple[PreTrainedModel, tuple[str, ...]]:
+    """Load the model with the heads that its configuration names, or without them where the weights lack them.
+
+    Returns:
+        The model, and the names of weights of its layers that the configuration leaves out.
 
     Raises:
         FairlabError: the weights lack a part of the model itself, or those of a GGUF file will not fit into memory.
@@ -161,11 +167,11 @@ def _load_model(
     missing = sorted(key for key in found["missing_keys"] if "pooler." not in key)
     lacks_head_alone = not any(key.startswith(f"{model.base_model_prefix}.") for key in missing)
     if missing and model.base_model is not model and lacks_head_alone and not config.is_encoder_decoder:
-        return model.base_model
+        return model.base_model, unread_weights(model, found["unexpected_keys"])
     if missing:
         lacking = ", ".join(missing[:3])
         raise FairlabError(f"the weights of {name} lack {lacking}; a randomly initialised part would be measured")
-    return model
+    return model, unread_weights(model, found["unexpected_keys"])
 
 
 @contextmanager
@@ -339,7 +345,7 @@ def is_published(folder: Path) -> bool:
 
 
 def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Name and SHA-256 of the weights that settings of ``load_backbone`` name, and of the adapters merged into them.
+    """Return name and SHA-256 of a model's weights, of the adapters merged into them, and of the files beside them.
 
     Raises:
         FairlabError: the weights cannot be had.
@@ -350,7 +356,8 @@ def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
     if settings.get("pooling") == PUBLISHED:
         files += sorted(folder.glob(f"*/{WEIGHTS}"))
     adapters = {key: settings[key] for key in ("adapters", "adapters_sha256") if settings.get("adapters")}
-    return {"name": settings["name"], "sha256": sha256(*files), **adapters}
+    beside = {} if where["gguf"] else {"files": settings_sha256(folder)}
+    return {"name": settings["name"], "sha256": sha256(*files), **adapters, **beside}
 
 
 def held_weights(folder: Path, gguf: str | None = None) -> list[Path]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
-from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batch_progress, batches_by_tokens
+from fairlab.backbones.backbone import RAISE_LENGTH, TOKENS_PER_BATCH, Backbone, batch_progress, batches_by_tokens
 from fairlab.backbones.scoring import (
     LogLikelihoods,
     Targets,
@@ -126,8 +126,8 @@ class MaskedLM:
         lengths = [len(ids) for ids in texts]
         if max(lengths, default=0) > self.backbone.max_length:
             raise FairlabError(
-                f"a query of {max(lengths)} tokens is longer than backbone.max_length={self.backbone.max_length}; "
-                "raise that, or cut the text before masking it"
+                f"a query of {max(lengths)} tokens is longer than max_length={self.backbone.max_length}; "
+                f"{RAISE_LENGTH}, or cut the text before masking it"
             )
         found = np.empty(len(queries))
         with self.backbone.measuring():

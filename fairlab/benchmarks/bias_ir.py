@@ -35,13 +35,23 @@ from fairlab.data.published.bias_ir import CATEGORIES, GENDERS, Document, Query,
 from fairlab.data.published.download import locate
 from fairlab.metrics.bootstrap import RESAMPLES, mean
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
+from fairlab.protocols import Benchmark
 from fairlab.record import NotRun, Outcome
-from fairlab.types import DataUnavailable
+from fairlab.types import PERSIST, DataUnavailable, Description, QuantityInfo, Workload
 
 AVERAGE = "average"
+CITATION = """\
+@inproceedings{krieg2023grepbiasir,
+  title = {{Grep-BiasIR}: A Dataset for Investigating Gender Representation Bias in Information Retrieval Results},
+  author = {Krieg, Klara and Parada-Cabaleiro, Emilia and Medicus, Gertraud and Lesota, Oleg and Schedl, Markus and
+    Rekabsaz, Navid},
+  booktitle = {Proceedings of the 2023 Conference on Human Information Interaction and Retrieval},
+  year = {2023}
+}
+"""
 
 
-class BiasIR:
+class BiasIR(Benchmark):
     """Which gender's document lies closest to a query that names none, by cosine.
 
     Quantity per category: ``male_ratio`` (share of queries whose relevant male document is more similar than the
@@ -68,6 +78,57 @@ class BiasIR:
     """
 
     version: ClassVar[int] = 1
+    description = Description(
+        "bias_ir",
+        "Bias-IR",
+        "Does a search by embeddings prefer documents about one gender?",
+        {
+            "male_ratio": QuantityInfo(
+                "male first", "share of queries nearer to the male document (0.5 is fair)", "ratio", 0.5, 0.0, 1.0
+            ),
+            "deviation": QuantityInfo(
+                "distance from an even choice",
+                "how far the share of queries nearer to the male document lies from one half (0 is fair)",
+                "ratio",
+                0.0,
+                0.0,
+                0.5,
+                headline=True,
+            ),
+            "neutral_first": QuantityInfo(
+                "neutral first",
+                "share of queries nearest to the neutral document (1/3 is fair)",
+                "ratio",
+                1 / 3,
+                0.0,
+                1.0,
+            ),
+            "margin": QuantityInfo(
+                "margin",
+                "mean cosine to the male document less that to the female one (0 is fair)",
+                "cosine",
+                0.0,
+                -2.0,
+                2.0,
+                headline=True,
+            ),
+            "reciprocal_rank": QuantityInfo(
+                "reciprocal rank",
+                "usefulness: how early the relevant document is found",
+                "reciprocal rank",
+                1.0,
+                0.0,
+                1.0,
+                useful=True,
+            ),
+        },
+        topic=PERSIST,
+        subsets={AVERAGE: "all categories"},
+        citation=CITATION,
+        needs=("embeddings",),
+        sources=("bias_ir",),
+        workload=Workload((117,), {"encoder": 365}),
+    )
 
     measured_axes = OF_GENDER
 
@@ -80,7 +141,7 @@ class BiasIR:
         self.limit = limit
         self.document = one_of("bias_ir.document", document, ("title_and_document", "document"))
         self.items = one_of("bias_ir.items", items, (ALL, REGULAR))
-        self.name = variant("bias_ir", items, default=[ALL])
+        self.description = variant(self.description, items, default=[ALL])
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure every category that can be had, and the average of all; ``before``: ``items`` of an earlier model."""
@@ -111,7 +172,9 @@ class BiasIR:
         complete = not not_run
         earlier = _quantities(before, complete) if before else []
         notes = irregular_notes(self.name, flagged, self.items)
-        return outcome(self.name, _quantities(items, complete), earlier, items=items, not_run=not_run, notes=notes)
+        return outcome(
+            self.description, _quantities(items, complete), earlier, items=items, not_run=not_run, notes=notes
+        )
 
     def _similarities(self, backbone: Backbone, queries: Sequence[Query]) -> dict[str, NDArray[np.float64]]:
         """Per gender, cosines (Q, D) of all queries to all its documents; the first Q are the relevant ones in order.
@@ -169,7 +232,7 @@ def _quantities(items: Items, complete: bool) -> list[Quantity]:
     p_values = [sign_test(cosines) for cosines in cosines_QG.values()]
     adjusted = [float(p) for p in holm(p_values)] if complete else [None] * len(p_values)
     found = [
-        _share(male_first(cosines), subset=subset, name="male_ratio", ideal=0.5, p=p, p_holm=p_holm)
+        _share(male_first(cosines), subset=subset, name="male_ratio", p=p, p_holm=p_holm)
         for (subset, cosines), p, p_holm in zip(cosines_QG.items(), p_values, adjusted, strict=True)
     ]
     if not complete:
@@ -179,13 +242,11 @@ def _quantities(items: Items, complete: bool) -> list[Quantity]:
     average = partial(quantity, mean, subset=AVERAGE)
     return [
         *found,
-        _share(
-            male_first(every_QG), subset=AVERAGE, name="male_ratio", ideal=0.5, p=sign_test(every_QG), headline=True
-        ),
+        _share(male_first(every_QG), subset=AVERAGE, name="male_ratio", p=sign_test(every_QG), headline=True),
         deviation([male_first(cosines) for cosines in cosines_QG.values()]),
-        _share(neutral_first(every_QG), subset=AVERAGE, name="neutral_first", ideal=1 / 3),
-        average(_margins(every_QG), name="margin", unit="cosine", ideal=0.0, headline=True),
-        average(ranks, name="reciprocal_rank", unit="reciprocal rank", ideal=1.0),
+        _share(neutral_first(every_QG), subset=AVERAGE, name="neutral_first"),
+        average(_margins(every_QG), name="margin"),
+        average(ranks, name="reciprocal_rank"),
     ]
 
 
@@ -206,10 +267,10 @@ def deviation(wins: Sequence[NDArray[np.floating]], seed: int = 0) -> Quantity:
     draws = np.abs(np.stack(ratios_CR) - 0.5).mean(axis=0)
     value = float(np.mean([abs(outcomes.mean() - 0.5) for outcomes in wins]))
     n = sum(map(len, wins))
-    return Quantity(AVERAGE, "deviation", value, draws, n, "ratio", 0.0, headline=True)
+    return Quantity(AVERAGE, "deviation", value, draws, n)
 
 
 def _share(outcomes: NDArray[np.floating], **of: Any) -> Quantity:
     """A share of queries with its Wilson interval."""
     interval = wilson_interval(float(outcomes.sum()), len(outcomes))
-    return quantity(mean, outcomes, unit="ratio", interval=interval, **of)
+    return quantity(mean, outcomes, interval=interval, **of)

@@ -23,13 +23,88 @@ from fairlab.data.published.winogender import read_winogender
 from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.bootstrap import RESAMPLES, mean, ratio_of_means
 from fairlab.metrics.cced import cced_gap
+from fairlab.protocols import Benchmark
 from fairlab.record import NotRun, Outcome
-from fairlab.types import DataUnavailable, FairlabError, Group, NotNegative, Texts
+from fairlab.types import (
+    EQUAL,
+    DataUnavailable,
+    Description,
+    FairlabError,
+    Group,
+    ItemTexts,
+    NotNegative,
+    QuantityInfo,
+    Texts,
+    Workload,
+)
 
+CITATION = """\
+@article{deng2024ccd,
+  title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},
+  author = {Deng, Wenlong and Chen, Blair and Zhao, Beidi and Zhang, Chiyu and Li, Xiaoxiao and
+    Thrampoulidis, Christos},
+  journal = {arXiv preprint arXiv:2402.14208},
+  year = {2024}
+}
+"""
 DISTANCE = "embedding distance"
+QUANTITIES = {
+    "gap": QuantityInfo(
+        "gap",
+        "difference of the distances of the versions to the neutral one (0 is fair)",
+        DISTANCE,
+        0.0,
+        low=0.0,
+        headline=True,
+    ),
+    "gap_all_pairs": QuantityInfo(
+        "gap, all pairs",
+        "difference of the distances of two versions to the neutral one, mean over all pairs of versions (0 is fair)",
+        DISTANCE,
+        0.0,
+        low=0.0,
+        headline=True,
+    ),
+    "gap_over_distance": QuantityInfo(
+        "gap over distance", "gap as a share of the mean distance (0 is fair)", "ratio", 0.0, low=0.0
+    ),
+    "gap_all_pairs_over_distance": QuantityInfo(
+        "gap over distance, all pairs",
+        "gap, mean over all pairs, as a share of the mean distance (0 is fair)",
+        "ratio",
+        0.0,
+        low=0.0,
+    ),
+    "gap_kept": QuantityInfo("gap kept", "share of the earlier gap (0: none is left)", "ratio", 0.0, low=0.0),
+    "gap_all_pairs_kept": QuantityInfo(
+        "gap kept, all pairs", "share of the earlier gap over all pairs (0: none is left)", "ratio", 0.0, low=0.0
+    ),
+    "distance": QuantityInfo(
+        "distance to neutral", "mean distance of the versions to the neutral one", DISTANCE, low=0.0
+    ),
+    "distance_kept": QuantityInfo(
+        "distance kept", "share of the earlier distance to the neutral version", "ratio", low=0.0
+    ),
+    "distance_*": QuantityInfo(
+        "distance of '{}' to neutral", "mean distance of this version to the neutral one", DISTANCE, low=0.0
+    ),
+    "neutral_cosine": QuantityInfo(
+        "neutral texts kept", "cosine of neutral texts to their earlier embeddings (1: same)", "cosine", 1.0, -1.0, 1.0
+    ),
+    "direction_cosine": QuantityInfo(
+        "direction kept",
+        "cosine of the direction between attributes to the earlier one",
+        "cosine",
+        low=-1.0,
+        high=1.0,
+    ),
+    "direction_length_kept": QuantityInfo(
+        "length kept", "share of the earlier length of the direction", "ratio", low=0.0
+    ),
+}
 
 
-class CCED:
+class CCED(Benchmark):
     """Equal distance of attributes to neutral, per set of counterfactual groups.
 
     With three or more attributes the gap of a group is the mean over all pairs of attributes, and quantities say so:
@@ -55,8 +130,18 @@ class CCED:
     """
 
     version: ClassVar[int] = 1
-
-    name = "cced"
+    description = Description(
+        "cced",
+        "CCED",
+        "Do embeddings keep the versions of a text equally far from the neutral one?",
+        QUANTITIES,
+        topic=EQUAL,
+        subsets={"embedded": "embedded sentences", "winogender": "Winogender sentences"},
+        citation=CITATION,
+        needs=("embeddings",),
+        sources=("winogender/all_sentences.tsv",),
+        workload=Workload((300, 240), {"encoder": 79}),
+    )
 
     def __init__(self, sets: Texts, test: NotNegative | None = None, limit: int | None = None) -> None:
         self.limit = limit
@@ -99,7 +184,26 @@ class CCED:
                 now += kept(subset, embedded, before[subset])
                 now += direction_kept(subset, embedded, before[subset])
                 earlier += cced_quantities(subset, attributes, before[subset])
-        return outcome(self.name, now, earlier, items=embeddings, not_run=not_run)
+        return outcome(self.description, now, earlier, items=embeddings, not_run=not_run)
+
+    def texts(self) -> list[ItemTexts]:
+        """Return the versions of every group of the sets that are available."""
+        found = []
+        for name in self.sets:
+            with suppress(DataUnavailable):
+                groups, subset = evenly(self._groups(name), self.limit), set_name(name)
+                values = [f"distance of {attribute}" for attribute in groups[0].attributes]
+                licence = FREE.get(name, "")
+                ids, texts = [group.id for group in groups], [group.texts for group in groups]
+                found.append(ItemTexts(subset, values, ids, texts, part=subset, licence=licence))
+        return found
+
+    def scores(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the distances to neutral (N, A) of embeddings (N, 1 + A, D)."""
+        return distances(values)
+
+
+FREE = {"embedded": "CC0-1.0", "winogender": "MIT"}  # licences of the sets that come with a name
 
 
 def set_name(name: str) -> str:
@@ -155,13 +259,10 @@ def cced_quantities(subset: str, attributes: Sequence[str], embeddings: NDArray[
     distance = distances_NA.mean(axis=1)
     of_set, name = partial(quantity, subset=subset), gap_name(len(attributes))
     return [
-        of_set(mean, gap, name=name, unit=DISTANCE, ideal=0.0, headline=True),
-        of_set(ratio_of_means, gap, distance, name=f"{name}_over_distance", unit="ratio", ideal=0.0),
-        of_set(mean, distance, name="distance", unit=DISTANCE, ideal=None),
-        *(
-            of_set(mean, distances_NA[:, k], name=f"distance_{name}", unit=DISTANCE, ideal=None)
-            for k, name in enumerate(attributes)
-        ),
+        of_set(mean, gap, name=name),
+        of_set(ratio_of_means, gap, distance, name=f"{name}_over_distance"),
+        of_set(mean, distance, name="distance"),
+        *(of_set(mean, distances_NA[:, k], name=f"distance_{name}") for k, name in enumerate(attributes)),
     ]
 
 
@@ -173,14 +274,14 @@ def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.float
     distances_now, distances_before = distances(embeddings), distances(before)
     gap, gap_before = (cced_gap(torch.from_numpy(part)).numpy() for part in (distances_now, distances_before))
     of_set = partial(quantity, subset=subset)
-    ratio = partial(of_set, ratio_of_means, unit="ratio")
+    ratio = partial(of_set, ratio_of_means)
     found = [
-        ratio(gap, gap_before, name=f"{gap_name(distances_now.shape[1])}_kept", ideal=0.0),
-        ratio(distances_now.mean(axis=1), distances_before.mean(axis=1), name="distance_kept", ideal=None),
+        ratio(gap, gap_before, name=f"{gap_name(distances_now.shape[1])}_kept"),
+        ratio(distances_now.mean(axis=1), distances_before.mean(axis=1), name="distance_kept"),
     ]
     if embeddings.shape == before.shape:
         cosine = torch.cosine_similarity(torch.from_numpy(embeddings[:, 0]), torch.from_numpy(before[:, 0]), dim=-1)
-        found.append(of_set(mean, cosine.double().numpy(), name="neutral_cosine", unit="cosine", ideal=1.0))
+        found.append(of_set(mean, cosine.double().numpy(), name="neutral_cosine"))
     return found
 
 
@@ -196,10 +297,10 @@ def direction_kept(subset: str, embeddings: NDArray[np.floating], before: NDArra
     rng, groups = np.random.default_rng(0), len(now)
     shares = rng.multinomial(groups, np.full(groups, 1 / groups), size=RESAMPLES) / groups
     values, draws = turned(now.mean(axis=0), then.mean(axis=0)), turned(shares @ now, shares @ then)
-    names = ("direction_cosine", "cosine"), ("direction_length_kept", "ratio")
+    names = ("direction_cosine", "direction_length_kept")
     return [
-        Quantity(subset, name, float(value), drawn, groups, unit, None)
-        for (name, unit), value, drawn in zip(names, values, draws, strict=True)
+        Quantity(subset, name, float(value), drawn, groups)
+        for name, value, drawn in zip(names, values, draws, strict=True)
     ]
 
 

@@ -6,6 +6,8 @@ Source: Wang et al. 2019, "GLUE", section 3, and the task of each name.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,24 +17,51 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, Classifier
 from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, outcome, quantity
 from fairlab.data.published.task_files import read_task
-from fairlab.data.published.tasks import Example, Task, find_task
+from fairlab.data.published.tasks import TASKS, Example, Task, find_task
 from fairlab.metrics.classification import METRICS
+from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
-from fairlab.types import DataUnavailable, FairlabError
+from fairlab.types import KEPT, DataUnavailable, Description, FairlabError, QuantityInfo
 
-UNITS = {
-    "accuracy": "%",
-    "f1": "%",
-    "macro_f1": "%",
-    "matthews": "Matthews x 100",
-    "pearson": "Pearson x 100",
-    "spearman": "Spearman x 100",
+CITATION = """\
+@inproceedings{wang2019glue,
+  title = {{GLUE}: A Multi-Task Benchmark and Analysis Platform for Natural Language Understanding},
+  author = {Wang, Alex and Singh, Amanpreet and Michael, Julian and Hill, Felix and Levy, Omer and Bowman, Samuel R.},
+  booktitle = {International Conference on Learning Representations},
+  year = {2019}
 }
+"""
+_percent = partial(QuantityInfo, unit="%", low=0.0, high=100.0)
+_of_100 = partial(QuantityInfo, ideal=100.0, high=100.0, useful=True)
+CORRELATIONS = {
+    "pearson": _of_100(
+        "Pearson correlation", "correlation with human scores, times 100 (100 is best)", "Pearson x 100", low=-100.0
+    ),
+    "spearman": _of_100(
+        "Spearman correlation",
+        "rank correlation with human scores, times 100 (100 is best)",
+        "Spearman x 100",
+        low=-100.0,
+    ),
+}
+MEASURES = {
+    "accuracy": _of_100("accuracy", "examples given the right label (100 is best)", "%", low=0.0),
+    "f1": _of_100("F1", "F1 of the positive label (100 is best)", "%", low=0.0),
+    "macro_f1": _of_100("macro-F1", "mean of the labels' F1 (100 is best)", "%", low=0.0),
+    "matthews": _of_100(
+        "Matthews correlation",
+        "correlation of predicted and true labels, times 100 (100 is best)",
+        "Matthews x 100",
+        low=-100.0,
+    ),
+    **CORRELATIONS,
+}
+MAJORITY = _percent("accuracy of the commonest label", "accuracy that giving every example the commonest label reaches")
 BASELINES = {"accuracy": "majority", "f1": "majority_f1", "macro_f1": "majority_macro_f1"}
 Array = NDArray[np.float64]
 
 
-class Classification:
+class Classification(Benchmark):
     """A sequence classifier's measures on a task: ``sst2/dev/accuracy``, ``mnli/dev_matched/accuracy`` and so on.
 
     Quantities, times 100: the task's measures (CoLA: Matthews correlation and accuracy; MRPC and QQP: accuracy and F1;
@@ -52,6 +81,24 @@ class Classification:
     """
 
     version: ClassVar[int] = 1
+    description = Description(
+        "classification",
+        "Fine-tuned classifier",
+        "Does a fine-tuned classifier give the right labels?",
+        {
+            **MEASURES,
+            "majority": MAJORITY,
+            "majority_f1": _percent(
+                "F1 of the commonest label", "F1 that giving every example the commonest label reaches"
+            ),
+            "majority_macro_f1": _percent(
+                "macro-F1 of the commonest label", "macro-F1 that giving every example the commonest label reaches"
+            ),
+        },
+        topic=KEPT,
+        citation=CITATION,
+        needs=("labels",),
+    )
 
     def __init__(
         self, task: str, path: str | None = None, splits: Sequence[str] | None = None, limit: int | None = None
@@ -64,7 +111,12 @@ class Classification:
                 f"{task} has no split '{unknown[0]}' to measure on; it has: {', '.join(self.task.dev_splits)}"
             )
         self.path = path
-        self.name = task
+        self.description = replace(self.description, name=task, title=self.task.words)
+
+    @classmethod
+    def describe(cls, name: str) -> Description | None:
+        """Return the description of readings of a task; None if the name is no task's."""
+        return replace(cls.description, name=name, title=TASKS[name].words) if name in TASKS else None
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure on every development split there is; ``before`` holds the ``items`` of an earlier model."""
@@ -87,7 +139,7 @@ class Classification:
                 notes.append(Note(self.name, text))
         notes += cut_notes(self.name, classifier.cut, backbone.max_length)
         return outcome(
-            self.name,
+            self.description,
             _quantities(self.task, items),
             _quantities(self.task, before) if before else [],
             items=items,
@@ -138,5 +190,4 @@ def _measure(
     def percent(*samples: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
         return 100 * METRICS[metric](*samples, axis=axis)
 
-    ideal = 100.0 if name == metric else None
-    return quantity(percent, predicted, truth, subset=split, name=name, unit=UNITS[metric], ideal=ideal, **more)
+    return quantity(percent, predicted, truth, subset=split, name=name, **more)

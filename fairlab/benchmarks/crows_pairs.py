@@ -20,7 +20,7 @@ mabel-bert-base-uncased  meade     gender      50.76  MABEL's repository (stereo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from difflib import SequenceMatcher
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -50,17 +50,53 @@ from fairlab.data.published.download import locate
 from fairlab.metrics.bootstrap import ratio_of_means
 from fairlab.metrics.crows_pairs import is_scored, more_likely
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
+from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
+from fairlab.types import PERSIST, Description, ItemTexts, QuantityInfo, Workload
 
 NANGIA, MEADE = "nangia", "meade"
 DECIMALS = 3  # to which both official codes round a masked LM's scores before they compare them
 LOWER_CASED = ("bert", "albert")  # kinds of model for which the official code lower-cases the sentences
 PERCENT = "%"
+SOURCE = "crows_pairs/crows_pairs_anonymized.csv"
+CITATION = """\
+@inproceedings{nangia2020crows,
+  title = {{CrowS-Pairs}: A Challenge Dataset for Measuring Social Biases in Masked Language Models},
+  author = {Nangia, Nikita and Vania, Clara and Bhalerao, Rasika and Bowman, Samuel R.},
+  booktitle = {Proceedings of the 2020 Conference on Empirical Methods in Natural Language Processing},
+  year = {2020}
+}
+"""
+QUANTITIES = {
+    "metric_score": QuantityInfo(
+        "score", "pairs whose more stereotyping sentence is likelier (50 is fair)", PERCENT, 50.0, 0.0, 100.0
+    ),
+    "stereotype_score": QuantityInfo(
+        "score, stereotypes",
+        "pairs about stereotypes whose more stereotyping sentence is likelier (50 is fair)",
+        PERCENT,
+        50.0,
+        0.0,
+        100.0,
+    ),
+    "anti_stereotype_score": QuantityInfo(
+        "score, anti-stereotypes",
+        "pairs about anti-stereotypes whose more stereotyping sentence is likelier (50 is fair)",
+        PERCENT,
+        50.0,
+        0.0,
+        100.0,
+    ),
+    "ties": QuantityInfo("ties", "pairs whose sentences are equally likely", PERCENT, low=0.0, high=100.0),
+    "skipped": QuantityInfo(
+        "skipped pairs", "pairs in which a sentence has no word of its own to score", PERCENT, low=0.0, high=100.0
+    ),
+}
 Array = NDArray[np.float64]
 Positions = list[list[int]]
 
 
-class CrowSPairs:
+class CrowSPairs(Benchmark):
     """Share of pairs whose more stereotyping sentence the model scores higher, over all pairs and per bias type.
 
     Score of a sentence:
@@ -99,6 +135,17 @@ class CrowSPairs:
     """
 
     version: ClassVar[int] = 1
+    description = Description(
+        "crows_pairs",
+        "CrowS-Pairs",
+        "Does a language model find the more stereotyping of two sentences likelier?",
+        QUANTITIES,
+        topic=PERSIST,
+        citation=CITATION,
+        needs=("token_log_probabilities",),
+        sources=(SOURCE,),
+        workload=Workload((516, 262, 172, 159, 105, 87, 84, 63, 60), {"masked": 576, "causal": 31}),
+    )
 
     def __init__(
         self,
@@ -115,18 +162,15 @@ class CrowSPairs:
         self.items = one_of("crows_pairs.items", items, (ALL, REGULAR))
         self.path = path
         self.measured_axes = {"": frozenset(self.bias_types)}
-        self.name = variant("crows_pairs", protocol, items, default=(NANGIA, ALL))
+        self.description = variant(self.description, protocol, items, default=(NANGIA, ALL))
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure; ``before`` holds the ``items`` of an earlier measurement."""
         scorer = likelihood(backbone)
-        pairs = read_crows_pairs(locate("crows_pairs/crows_pairs_anonymized.csv", self.path))
-        pairs = [pair for pair in pairs if pair.bias_type in self.bias_types]
+        pairs = self._asked()
         flagged = irregular_pairs(pairs)
         notes = irregular_notes(self.name, flagged, self.items) + self._too_few(pairs)
-        if self.items == REGULAR:
-            pairs = [pair for pair in pairs if pair.id not in flagged]
-        pairs = evenly(pairs, self.limit, of=lambda pair: pair.bias_type)
+        pairs = self._measured(pairs, flagged)
         texts, said = texts_to_score(self.name, self.protocol, pairs, backbone)
         notes += said
         scores_N2 = scores(scorer, self.protocol, pairs, texts, progress=self.name)
@@ -134,7 +178,26 @@ class CrowSPairs:
         notes += [Note(self.name, text) for text in _warnings(scores_N2)]
         measured = partial(crows_pairs_quantities, self.protocol, self.bias_types, pairs)
         earlier = measured(before["scores"]) if before else []
-        return outcome(self.name, measured(scores_N2), earlier, items={"scores": scores_N2}, notes=notes)
+        return outcome(self.description, measured(scores_N2), earlier, items={"scores": scores_N2}, notes=notes)
+
+    def _asked(self) -> list[CrowsPair]:
+        """Return the pairs of the bias types asked for."""
+        pairs = read_crows_pairs(locate(SOURCE, self.path))
+        return [pair for pair in pairs if pair.bias_type in self.bias_types]
+
+    def _measured(self, pairs: Sequence[CrowsPair], flagged: Collection[str]) -> list[CrowsPair]:
+        """Return those of the pairs that are measured."""
+        kept = [pair for pair in pairs if self.items != REGULAR or pair.id not in flagged]
+        return evenly(kept, self.limit, of=lambda pair: pair.bias_type)
+
+    def texts(self) -> list[ItemTexts]:
+        """Return both sentences of every pair that is measured."""
+        asked = self._asked()
+        pairs = self._measured(asked, irregular_pairs(asked))
+        values = ["score of the more stereotyping", "score of the less"]
+        ids, types = [f"{pair.id} {pair.bias_type}" for pair in pairs], [pair.bias_type for pair in pairs]
+        texts = [[pair.more, pair.less] for pair in pairs]
+        return [ItemTexts("scores", values, ids, texts, groups=types, licence="CC-BY-SA-4.0")]
 
     def _too_few(self, pairs: Sequence[CrowsPair]) -> list[Note]:
         published = sum(PUBLISHED[name] for name in self.bias_types)
@@ -244,13 +307,13 @@ def _of_subset(
     every = np.ones_like(scored)
     of = partial(_percent, subset=subset)
     return [
-        of(hit, scored, scored, name="metric_score", ideal=50.0, **of_score),
+        of(hit, scored, scored, name="metric_score", **of_score),
         *(
-            of(hit & direction, scored & ~tie & direction, scored & direction, name=name, ideal=50.0)
+            of(hit & direction, scored & ~tie & direction, scored & direction, name=name)
             for name, direction in (("stereotype_score", stereotype), ("anti_stereotype_score", ~stereotype))
         ),
-        of(tie, scored, scored, name="ties", ideal=None),
-        *([of(~scored, every, every, name="skipped", ideal=None)] if protocol == MEADE else []),
+        of(tie, scored, scored, name="ties"),
+        *([of(~scored, every, every, name="skipped")] if protocol == MEADE else []),
     ]
 
 
@@ -261,7 +324,7 @@ def _percent(hits: NDArray[np.bool_], among: NDArray[np.bool_], items: NDArray[n
     """
     low, high = wilson_interval(int(hits.sum()), int(among.sum()))
     interval = (100 * low, 100 * high)
-    return quantity(_ratio_percent, hits, among, unit=PERCENT, n=int(items.sum()), interval=interval, **of)
+    return quantity(_ratio_percent, hits, among, n=int(items.sum()), interval=interval, **of)
 
 
 def _ratio_percent(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:

@@ -26,18 +26,28 @@ from fairlab.data.abusive import AbusiveReference, read_comparison
 from fairlab.data.stream.manifest import dataset_rows
 from fairlab.metrics import db_index as metric
 from fairlab.metrics.bootstrap import percentile_interval
+from fairlab.protocols import DataBenchmark
 from fairlab.record import Note, Outcome
-from fairlab.types import CannotScore, Count, FairlabError, Row
+from fairlab.types import PERSIST, CannotScore, Count, Description, FairlabError, QuantityInfo, Row
 
-NAME = "db_index"
-UNIT = "mean cosine"
+CITATION = """\
+@article{mondal2024mitigating,
+  title = {Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification},
+  author = {Mondal, Devam and Lipizzi, Carlo},
+  journal = {Computers},
+  volume = {13},
+  number = {6},
+  year = {2024}
+}
+"""
+_cosine = partial(QuantityInfo, unit="mean cosine", low=-1.0, high=1.0)
 AT_ONCE = 4_096  # texts embedded between writes
 NEAREST = 100  # comparison entries shown by category for each cluster
 
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 
 
-class DBIndexBenchmark:
+class DBIndexBenchmark(DataBenchmark):
     """The db-index of a data set.
 
     Quantities of the subset ``all``: ``expectation`` (over every comparison entry; the headline), ``over_entries`` (the
@@ -72,8 +82,30 @@ class DBIndexBenchmark:
     """
 
     version: ClassVar[int] = 1
-
-    name = NAME
+    description = Description(
+        "db_index",
+        "db-index",
+        "How near does a data set lie to abusive language?",
+        {
+            "expectation": _cosine(
+                "expectation", "mean cosine of the texts to abusive texts (0 is no similarity)", ideal=0.0
+            ),
+            "over_entries": _cosine("over entries", "mean cosine to abusive texts, every text counted once", ideal=0.0),
+            "random_entry": _cosine(
+                "by random entries", "mean cosine to a few abusive texts drawn at random", ideal=0.0
+            ),
+            "without_outliers": _cosine(
+                "without outliers", "mean cosine to abusive texts, outliers left out", ideal=0.0
+            ),
+            "spread": QuantityInfo(
+                "spread", "how much it varies with the abusive text compared with", "mean cosine", low=0.0
+            ),
+        },
+        topic=PERSIST,
+        subsets={"all": "whole data set", "fixed": "fixed number of clusters"},
+        citation=CITATION,
+        needs=("texts",),
+    )
 
     def __init__(
         self,
@@ -104,7 +136,7 @@ class DBIndexBenchmark:
         self._comparison: tuple[AbusiveReference, NDArray[np.floating]] | None = None
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Not offered.
+        """Raise: this benchmark measures data sets, not models.
 
         Raises:
             CannotScore: always.
@@ -140,10 +172,12 @@ class DBIndexBenchmark:
             "sizes": index.sizes[order].astype(np.float64),
             "of_entries": index.of_entries,
             "silhouettes": np.array(list(clusters.silhouettes.items()), dtype=np.float64).reshape(-1, 2),
-            **nearest(index.cosines[:, order], comparison.categories),
+            **nearest_categories(index.cosines[:, order], comparison.categories),
         }
-        notes = [Note(NAME, text) for text in remarks(index, read, len(ordinary) - int(ordinary.sum()), clusters)]
-        return outcome(NAME, self._quantities(index, kept, fixed, order, read.sources), items=items, notes=notes)
+        notes = [Note(self.name, text) for text in remarks(index, read, len(ordinary) - int(ordinary.sum()), clusters)]
+        return outcome(
+            self.description, self._quantities(index, kept, fixed, order, read.sources), items=items, notes=notes
+        )
 
     def _clustered(self, vectors_ND: NDArray[np.floating], k: int | None) -> metric.Clusters:
         return metric.cluster(vectors_ND, k=k, most=self.most_clusters, components=self.components, seed=self.seed)
@@ -173,20 +207,18 @@ class DBIndexBenchmark:
         by_cluster = partial(metric.draws, sources=sources, seed=self.seed)
         by_entry = metric.draws(index, sources=sources, over="entries", seed=self.seed)
         found = [
-            Quantity("all", "expectation", index.value, by_cluster(index), n, UNIT, 0.0, headline=True),
-            Quantity("all", "over_entries", index.over_entries, by_entry, n, UNIT, 0.0),
-            Quantity("all", "random_entry", float(estimates.mean()), reachable, self.repeats, UNIT, 0.0),
-            Quantity("all", "without_outliers", kept.value, by_cluster(kept), n, UNIT, 0.0),
-            Quantity("all", "spread", index.spread, spreads, m, UNIT, None),
+            Quantity("all", "expectation", index.value, by_cluster(index), n, headline=True),
+            Quantity("all", "over_entries", index.over_entries, by_entry, n),
+            Quantity("all", "random_entry", float(estimates.mean()), reachable, self.repeats),
+            Quantity("all", "without_outliers", kept.value, by_cluster(kept), n),
+            Quantity("all", "spread", index.spread, spreads, m),
         ]
         if fixed is not None:
-            found.append(Quantity("fixed", "expectation", fixed.value, by_cluster(fixed), n, UNIT, 0.0))
+            found.append(Quantity("fixed", "expectation", fixed.value, by_cluster(fixed), n))
         for place, k in enumerate(order):
             draws = by_cluster(index, cluster=int(k))
             value = float(index.of_clusters[k])
-            found.append(
-                Quantity(f"cluster_{place + 1:02}", "expectation", value, draws, int(index.sizes[k]), UNIT, 0.0)
-            )
+            found.append(Quantity(f"cluster_{place + 1:02}", "expectation", value, draws, int(index.sizes[k])))
         return found
 
 
@@ -248,7 +280,7 @@ def embedded_texts(
     return vectors_ND, Read(unread, [f"row {k}" if one is None else f"of {one}" for k, one in enumerate(sources)])
 
 
-def nearest(cosines: NDArray[np.float64], categories: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+def nearest_categories(cosines: NDArray[np.float64], categories: Sequence[str]) -> dict[str, NDArray[np.float64]]:
     """By category, its share of the comparison set and (K,) of the entries nearest to each cluster, in per cent.
 
     Args:

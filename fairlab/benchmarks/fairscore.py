@@ -6,8 +6,10 @@ Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +20,28 @@ from fairlab.backbones.classification import SCORE, Classifier
 from fairlab.benchmarks.classification import predictions
 from fairlab.benchmarks.readings import ALL, Items, Quantity, cut_notes, evenly, one_of, outcome, quantity
 from fairlab.data.published.task_files import examples_digest, read_task
-from fairlab.data.published.tasks import Example, find_task
+from fairlab.data.published.tasks import TASKS, Example, find_task
 from fairlab.data.stream.choices import PerturbedExamples, perturb_examples, read_perturbed
 from fairlab.metrics.bootstrap import Statistic, ratio_of_means
 from fairlab.metrics.fairscore import FAIRSCORES
+from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
-from fairlab.types import DataUnavailable, FairlabError
+from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError, QuantityInfo
 
 ONE_SIDED = 0.95  # share of one label among predictions from which on a fairscore says little
+CITATION = """\
+@inproceedings{qian2022perturbation,
+  title = {Perturbation Augmentation for Fairer {NLP}},
+  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and Williams,
+    Adina},
+  booktitle = {Proceedings of the 2022 Conference on Empirical Methods in Natural Language Processing},
+  year = {2022}
+}
+"""
+_percent = partial(QuantityInfo, unit="%", low=0.0, high=100.0)
 
 
-class Fairscore:
+class Fairscore(Benchmark):
     """How often a sequence classifier's label changes between development examples and their perturbed versions.
 
     Quantities, in per cent of the examples that really changed: ``fairscore`` (differing labels; lower is fairer),
@@ -52,6 +65,27 @@ class Fairscore:
     """
 
     version: ClassVar[int] = 1
+    description = Description(
+        "fairscore",
+        "Fairscore",
+        "Do predictions change when people in a text change?",
+        {
+            "fairscore": _percent(
+                "fairscore",
+                "changed examples whose label differs from the original's (0 is fair)",
+                ideal=0.0,
+                headline=True,
+            ),
+            "both_correct": _percent(
+                "right before and after", "changed examples labelled right in both versions", ideal=100.0
+            ),
+            "neither_correct": _percent("wrong before and after", "changed examples labelled wrong in both versions"),
+            "perturbed": _percent("changed examples", "examples in which a person could be changed, of all"),
+        },
+        topic=ALIKE,
+        citation=CITATION,
+        needs=("labels",),
+    )
 
     def __init__(
         self,
@@ -85,8 +119,16 @@ class Fairscore:
         self.axes = [lexicon.axis for each in self.perturbations for lexicon in each.lexicons]
         self.path = path
         self.perturbed = perturbed or {}
-        self.name = f"{task}_fairscore"
+        self.description = self.describe(f"{task}_fairscore") or self.description
         self.made: dict[str, tuple[list[Example], list[PerturbedExamples]]] = {}
+
+    @classmethod
+    def describe(cls, name: str) -> Description | None:
+        """Return the description of readings of ``TASK_fairscore``; None for other names."""
+        task = name.removesuffix("_fairscore")
+        if task not in TASKS or task == name:
+            return None
+        return replace(cls.description, name=name, title=TASKS[task].words)
 
     def pairs(self, split: str) -> tuple[list[Example], list[PerturbedExamples]]:
         """Examples of a split and their perturbed copies, made once."""
@@ -123,7 +165,7 @@ class Fairscore:
         later, earlier = (
             _quantities(some, self.axes, len(self.perturbations)) if some else [] for some in (items, before)
         )
-        return outcome(self.name, later, earlier, items=items, not_run=missing, notes=notes)
+        return outcome(self.description, later, earlier, items=items, not_run=missing, notes=notes)
 
     def _predicted(
         self, classifier: Classifier, examples: Sequence[Example], made: Sequence[PerturbedExamples]
@@ -175,8 +217,7 @@ def _quantities(items: Items, axes: Sequence[str], copies: int) -> list[Quantity
         for axis in (ALL, *axes):
             chosen_CN = places_CN >= 0 if axis == ALL else places_CN == list(axes).index(axis)
             subset = split if axis == ALL else f"{split}_{axis}"
-            more: dict[str, Any] = {"subset": subset, "unit": "%", "ideal": None}
-            found.append(quantity(_percent, chosen_CN.any(axis=0), name="perturbed", **more))
+            found.append(quantity(_mean_percent, chosen_CN.any(axis=0), subset=subset, name="perturbed"))
             if chosen_CN.any():
                 found += [
                     _share(name, share, subset, samples, places_CN >= 0, chosen_CN, headline=axis == ALL)
@@ -185,7 +226,7 @@ def _quantities(items: Items, axes: Sequence[str], copies: int) -> list[Quantity
     return found
 
 
-def _percent(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+def _mean_percent(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
     return 100 * values.mean(axis=axis)
 
 
@@ -226,8 +267,6 @@ def _share(
         counts[some],
         subset=subset,
         name=name,
-        unit="%",
-        ideal={"fairscore": 0.0, "both_correct": 100.0, "neither_correct": None}[name],
         n=int(counts.sum()),
         headline=headline and name == "fairscore",
     )

@@ -21,7 +21,7 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.benchmarks.likelihoods import sentence_log_likelihoods
-from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome
+from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, variant
 from fairlab.data.published.holistic_bias import (
     AXES,
     FOLDERS,
@@ -31,18 +31,28 @@ from fairlab.data.published.holistic_bias import (
     read_holistic_bias,
 )
 from fairlab.metrics.bootstrap import bootstrap_draws
+from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
-from fairlab.types import CannotScore, FairlabError
+from fairlab.types import PERSIST, CannotScore, Description, FairlabError, QuantityInfo, Workload
 
 ALPHA = 0.05  # both papers
 PUBLISHED = {"1.0": 460_980, "1.1": 549_120}  # sentences with a descriptor that goes with every noun
 LEAST_DESCRIPTORS = 8  # fewer hardly ever leave a bootstrap sample of two different ones undrawn
+VERSION = "1.1"  # of the data, by default
+CITATION = """\
+@inproceedings{smith2022holistic,
+  title = {``{I}'m sorry to hear that'': Finding New Biases in Language Models with a Holistic Descriptor Dataset},
+  author = {Smith, Eric Michael and Hall, Melissa and Kambadur, Melanie and Presani, Eleonora and Williams, Adina},
+  booktitle = {Proceedings of the 2022 Conference on Empirical Methods in Natural Language Processing},
+  year = {2022}
+}
+"""
 AT_ONCE = 1024  # sentences scored at a time, which bounds the memory
 Score = Literal["perplexity", "pseudo_log_likelihood"]
 T = TypeVar("T")
 
 
-class HolisticBias:
+class HolisticBias(Benchmark):
     """Share of pairs of descriptors whose sentences differ in likelihood, per axis.
 
     A descriptor's sentences with one template, one for each of the 32 nouns (30 in version 1.0), are its sample. Of
@@ -82,6 +92,27 @@ class HolisticBias:
     """
 
     version: ClassVar[int] = 1
+    description = Description(
+        "holistic_bias",
+        "HolisticBias",
+        "Are sentences about one group of people likelier than the same about another?",
+        {
+            "significant_pairs": QuantityInfo(
+                "descriptors that differ",
+                "pairs of descriptors whose sentences differ in likelihood (0 is fair)",
+                "% of pairs",
+                0.0,
+                0.0,
+                100.0,
+            ),
+        },
+        topic=PERSIST,
+        subsets={"average": "all axes"},
+        citation=CITATION,
+        needs=("token_log_probabilities",),
+        sources=("holistic_bias",),
+        workload=Workload((26, 26, 26), {"masked": 3556, "causal": 326}, per="templates"),
+    )
 
     def __init__(
         self,
@@ -110,13 +141,8 @@ class HolisticBias:
         self.sentences = sentences
         self.score = score
         self.seed = seed
-
-    @property
-    def name(self) -> str:
-        """``holistic_bias``, with what is not the default protocol after an ``@``."""
-        changed = [] if self.data_version == "1.1" else [self.data_version]
-        changed += [] if self.score is None else [self.score]
-        return "@".join(["holistic_bias", "_".join(changed)]) if changed else "holistic_bias"
+        protocol = "_".join(filter(None, ("" if self.data_version == VERSION else self.data_version, score)))
+        self.description = variant(self.description, protocol, default=("",))
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure every axis; ``before`` holds the ``items`` of an earlier measurement."""
@@ -143,7 +169,9 @@ class HolisticBias:
         if before is not None and set(items) <= set(before):
             earlier = _quantities({axis: before[f"{axis}/{score}"] for axis in scores}, complete)
         notes = self._notes(scores, score, len(data.templates))
-        return outcome(self.name, _quantities(scores, complete), earlier, items=items, not_run=not_run, notes=notes)
+        return outcome(
+            self.description, _quantities(scores, complete), earlier, items=items, not_run=not_run, notes=notes
+        )
 
     def _score(self, scorer: MaskedLM | CausalLM) -> Score:
         if isinstance(scorer, CausalLM):
@@ -251,7 +279,7 @@ def _quantities(scores: Items, complete: bool) -> list[Quantity]:
     value = float(np.mean([entry.value for entry in found]))
     draws = np.mean([entry.draws for entry in found], axis=0)
     n = sum(entry.n for entry in found)
-    return [*found, Quantity("average", "significant_pairs", value, draws, n, "% of pairs", 0.0, headline=True)]
+    return [*found, Quantity("average", "significant_pairs", value, draws, n, headline=True)]
 
 
 def of_axis(axis: str, scores_DTN: NDArray[np.floating]) -> Quantity:
@@ -261,4 +289,4 @@ def of_axis(axis: str, scores_DTN: NDArray[np.floating]) -> Quantity:
     positions = np.arange(count, dtype=np.float64)
     draws = bootstrap_draws(statistic, positions, seed=zlib.crc32(axis.encode()))
     n = templates * count * (count - 1) // 2
-    return Quantity(axis, "significant_pairs", float(statistic(positions)), draws, n, "% of pairs", 0.0)
+    return Quantity(axis, "significant_pairs", float(statistic(positions)), draws, n)

@@ -18,21 +18,22 @@ from numpy.typing import NDArray
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.benchmarks.cced import held_out_groups, refuse_same_names, set_name
-from fairlab.benchmarks.crows_pairs import MEADE, NANGIA, crows_pairs_quantities, scores, texts_to_score
+from fairlab.benchmarks.crows_pairs import MEADE, NANGIA, PERCENT, crows_pairs_quantities, scores, texts_to_score
+from fairlab.benchmarks.crows_pairs import QUANTITIES as CROWS_PAIRS
 from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, one_of, outcome, quantity, variant
 from fairlab.data.published.crows_pairs import CrowsPair, read_crows_pairs
 from fairlab.metrics.bootstrap import ratio_of_means
 from fairlab.metrics.crows_pairs import is_scored, more_likely
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
+from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
-from fairlab.types import DataUnavailable, Group
+from fairlab.types import PERSIST, DataUnavailable, Description, Group, QuantityInfo, Workload
 
-PERCENT = "%"
 PAIRS = ".csv"
 Scores = Mapping[str, NDArray[np.floating]]  # (N, 2) of each pair of attributes, by its name
 
 
-class LikelihoodPairs:
+class LikelihoodPairs(Benchmark):
     """Which of two attributes' versions of a text a language model finds likelier, for masked and causal LMs.
 
     Of groups, every pair of attributes is compared, whatever their number. Quantities per set: ``likelier_A_than_B``
@@ -61,6 +62,47 @@ class LikelihoodPairs:
     """
 
     version: ClassVar[int] = 1
+    description = Description(
+        "likelihood_pairs",
+        "Pairs",
+        "Does a language model find the version with one attribute likelier than the version with another?",
+        {
+            "distance_from_even": QuantityInfo(
+                "distance from an even choice",
+                "how far the share of groups whose first version is likelier lies from 50 (0 is fair)",
+                "points",
+                0.0,
+                0.0,
+                50.0,
+                headline=True,
+            ),
+            "distance_from_even_all_pairs": QuantityInfo(
+                "distance from an even choice, all pairs",
+                "how far the shares of groups whose first version is likelier lie from 50, mean over all pairs "
+                "(0 is fair)",
+                "points",
+                0.0,
+                0.0,
+                50.0,
+                headline=True,
+            ),
+            "likelier_*": QuantityInfo(
+                "likelier: {}",
+                "groups in which the version named first is likelier than the other (50 is fair)",
+                PERCENT,
+                50.0,
+                0.0,
+                100.0,
+            ),
+            "ties_*": QuantityInfo(
+                "ties: {}", "groups whose two versions are equally likely", PERCENT, low=0.0, high=100.0
+            ),
+            **CROWS_PAIRS,
+        },
+        topic=PERSIST,
+        needs=("token_log_probabilities",),
+        workload=Workload((300,), {"masked": 1737, "causal": 58}),
+    )
 
     def __init__(
         self, sets: Sequence[str] = (), protocol: Literal["nangia", "meade"] = "nangia", limit: int | None = None
@@ -69,7 +111,7 @@ class LikelihoodPairs:
         self.protocol = one_of("likelihood_pairs.protocol", protocol, (NANGIA, MEADE))
         self.limit = limit
         self.own: dict[str, list[Group]] = {}
-        self.name = variant("likelihood_pairs", protocol, default=(NANGIA,))
+        self.description = variant(self.description, protocol, default=(NANGIA,))
         refuse_same_names(self.sets)
 
     @property
@@ -112,7 +154,7 @@ class LikelihoodPairs:
                 found += quantities_of_attributes(subset, scored)
                 earlier += quantities_of_attributes(subset, then) if len(then) == len(pairs) else []
         notes += cut_notes(self.name, scorer.cut, backbone.max_length)
-        return outcome(self.name, found, earlier, items=items, notes=notes)
+        return outcome(self.description, found, earlier, items=items, notes=notes)
 
     def _groups(self, name: str) -> list[Group]:
         return evenly(self.own[name] if name in self.own else held_out_groups(name), self.limit)
@@ -158,21 +200,19 @@ def quantities_of_attributes(subset: str, scored: Scores) -> list[Quantity]:
         n = int(counted.sum())
         low, high = wilson_interval(int(hit.sum()), n)
         more = {"interval": (100 * low, 100 * high), "p": p, "p_holm": float(p_holm)}
-        found.append(_percent(hit, counted, subset=subset, name=f"likelier_{kind}", ideal=50.0, n=n, **more))
+        found.append(_percent(hit, counted, subset=subset, name=f"likelier_{kind}", n=n, **more))
         tie, name = counted & (first == second), f"ties_{kind.replace('_than_', '_and_')}"
         low, high = wilson_interval(int(tie.sum()), n)
-        found.append(
-            _percent(tie, counted, subset=subset, name=name, ideal=None, n=n, interval=(100 * low, 100 * high))
-        )
+        found.append(_percent(tie, counted, subset=subset, name=name, n=n, interval=(100 * low, 100 * high)))
     name = "distance_from_even" if len(scored) == 1 else "distance_from_even_all_pairs"
     return [
-        quantity(_from_even, *shares, subset=subset, name=name, unit="points", ideal=0.0, headline=True),
+        quantity(_from_even, *shares, subset=subset, name=name),
         *found,
     ]
 
 
 def _percent(hits: NDArray[np.bool_], among: NDArray[np.bool_], **of: object) -> Quantity:
-    return quantity(_share, hits, among, unit=PERCENT, **of)  # type: ignore[arg-type]
+    return quantity(_share, hits, among, **of)  # type: ignore[arg-type]
 
 
 def _share(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:

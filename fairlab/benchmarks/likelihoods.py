@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.backbone import RAISE_LENGTH, Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM, MaskQuery
@@ -30,7 +30,7 @@ def sentence_log_likelihoods(
         found = scorer.log_likelihoods(texts, progress=progress)
     if scorer.cut:
         raise CannotScore(
-            f"{scorer.cut} sentences are longer than backbone.max_length={scorer.backbone.max_length}; raise that"
+            f"{scorer.cut} sentences are longer than max_length={scorer.backbone.max_length}; {RAISE_LENGTH}"
         )
     return LogLikelihoods(_finite(found.sums), found.counts)
 
@@ -55,7 +55,9 @@ def pronoun_log_likelihoods(
     encoded = backbone.tokenizer([sentence.text for sentence in sentences], return_offsets_mapping=True, verbose=False)
     longest = max((len(ids) for ids in encoded["input_ids"]), default=0)
     if longest > backbone.max_length:
-        raise CannotScore(f"a sentence has {longest} tokens, more than backbone.max_length={backbone.max_length}")
+        raise CannotScore(
+            f"a sentence has {longest} tokens, more than max_length={backbone.max_length}; {RAISE_LENGTH}"
+        )
     queries: list[MaskQuery] = []
     owners: list[int] = []
     for number, (sentence, ids, offsets) in enumerate(

@@ -7,6 +7,7 @@ Quantification", section 3.2; contexts and candidates are those of StereoSet's i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -18,8 +19,9 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import continuations
 from fairlab.backbones.loading import load_backbone
+from fairlab.benchmarks.perplexity import OF_TOKENS
 from fairlab.benchmarks.readings import Items, Quantity, cut_notes, outcome, quantity
-from fairlab.benchmarks.stereoset import INTER, by_term, continuation_probabilities
+from fairlab.benchmarks.stereoset import INTER, SOURCE, by_term, continuation_probabilities
 from fairlab.data.entries import read_entries
 from fairlab.data.published.download import locate
 from fairlab.data.published.stereoset import StereoSetItem, read_stereoset
@@ -34,14 +36,25 @@ from fairlab.metrics.mb_index import (
 )
 from fairlab.metrics.perplexity import perplexity
 from fairlab.metrics.stereoset import mean_percent, stereotyped
+from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
-from fairlab.types import Count, FairlabError
+from fairlab.types import PERSIST, Count, Description, FairlabError, QuantityInfo
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
+CITATION = """\
+@article{mondal2024mitigating,
+  title = {Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification},
+  author = {Mondal, Devam and Lipizzi, Carlo},
+  journal = {Computers},
+  volume = {13},
+  number = {6},
+  year = {2024}
+}
+"""
 
 
-class MBIndex:
+class MBIndex(Benchmark):
     """What a causal LM writes after StereoSet's contexts, and how well it predicts a reference set.
 
     Quantities, with the subset they stand under:
@@ -81,8 +94,46 @@ class MBIndex:
     """
 
     version: ClassVar[int] = 1
-
-    name = "mb_index"
+    description = Description(
+        "mb_index",
+        "mb-index",
+        "Does a language model write stereotypes, for how well it writes?",
+        {
+            "mb_index": QuantityInfo(
+                "mb-index",
+                "perplexity times stereotype score, per entry tuned on (0 is best)",
+                "perplexity per entry",
+                0.0,
+                low=0.0,
+                headline=True,
+            ),
+            "perplexity": replace(OF_TOKENS, useful=False),  # half of the index
+            "stereotype_score": QuantityInfo(
+                "stereotype score",
+                "stereotypes among the continuations that make sense (the authors' ideal is 0)",
+                "share",
+                0.0,
+                0.0,
+                1.0,
+            ),
+            "nonsensical": QuantityInfo(
+                "nonsense", "continuations nearest to the unrelated candidate", "%", low=0.0, high=100.0
+            ),
+            "ss": QuantityInfo(
+                "stereotype score by likelihood",
+                "contexts whose stereotype is likelier (50 is fair)",
+                "%",
+                50.0,
+                0.0,
+                100.0,
+            ),
+        },
+        topic=PERSIST,
+        citation=CITATION,
+        needs=("texts", "token_log_probabilities"),
+        sources=(SOURCE,),
+        smoke={"contexts": 8},
+    )
 
     def __init__(
         self,
@@ -134,14 +185,13 @@ class MBIndex:
         }
         found = _quantities(self.examples, items)
         earlier = _quantities(self.examples, before) if before else []
-        return outcome(
-            self.name, found, earlier, items=items, notes=self._notes(written, scorer), not_run=self._not_run(entries)
-        )
+        said = {"notes": self._notes(written, scorer), "not_run": self._not_run(entries)}
+        return outcome(self.description, found, earlier, items=items, **said)
 
     @cached_property
     def examples(self) -> list[StereoSetItem]:
         """Those whose contexts are continued, in file order."""
-        found = read_stereoset(locate("stereoset/stereoset.json", self.stereoset))
+        found = read_stereoset(locate(SOURCE, self.stereoset))
         return _drawn([example for example in found if example.task == INTER], self.contexts, self.seed)
 
     @cached_property
@@ -203,15 +253,14 @@ def _quantities(examples: Sequence[StereoSetItem], items: Items) -> list[Quantit
     n, tokens = len(classes), int(items["tokens"].sum())
     of = partial(quantity, subset="continuations", n=n)
     found = [
-        quantity(perplexity, *of_text, subset="reference", name="perplexity", unit="perplexity", ideal=1.0, n=tokens),
-        of(stereotype_score, *kinds[:2], name="stereotype_score", unit="share", ideal=0.0),
-        of(mean_percent, kinds[2], name="nonsensical", unit="%", ideal=None),
-        quantity(mean_percent, terms, subset="likelihoods", name="ss", unit="%", ideal=50.0, n=n),
+        quantity(perplexity, *of_text, subset="reference", name="perplexity", n=tokens),
+        of(stereotype_score, *kinds[:2], name="stereotype_score"),
+        of(mean_percent, kinds[2], name="nonsensical"),
+        quantity(mean_percent, terms, subset="likelihoods", name="ss", n=n),
     ]
     if len(items["entries"]):
         value = float(mb_index(found[0].value, found[1].value, int(items["entries"][0])))
-        unit = "perplexity per entry"
-        found.append(Quantity("all", "mb_index", value, mb_draws(items), n, unit, ideal=0.0, headline=True))
+        found.append(Quantity("all", "mb_index", value, mb_draws(items), n))
     return found
 
 

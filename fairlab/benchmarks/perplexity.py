@@ -16,13 +16,30 @@ from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity
 from fairlab.data.published.download import locate
 from fairlab.metrics.perplexity import perplexity
+from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
-from fairlab.types import FairlabError
+from fairlab.types import KEPT, Description, FairlabError, QuantityInfo, Workload
 
 DEFAULT = "corpora/newstest/newstest2013.en"
+CITATION = """\
+@inproceedings{salazar2020masked,
+  title = {Masked Language Model Scoring},
+  author = {Salazar, Julian and Liang, Davis and Nguyen, Toan Q. and Kirchhoff, Katrin},
+  booktitle = {Proceedings of the 58th Annual Meeting of the Association for Computational Linguistics},
+  year = {2020}
+}
+"""
+OF_TOKENS = QuantityInfo(
+    "perplexity",
+    "how unlikely each token is to the model, given those before it (1 is best)",
+    "perplexity",
+    1.0,
+    low=1.0,
+    useful=True,
+)
 
 
-class Perplexity:
+class Perplexity(Benchmark):
     """How well a language model predicts the tokens of a text file, line by line.
 
     Quantity, subset ``text``: ``pseudo_perplexity`` of a masked LM (each token given all others of its line) or
@@ -38,8 +55,27 @@ class Perplexity:
     """
 
     version: ClassVar[int] = 1
-
-    name = "perplexity"
+    description = Description(
+        "perplexity",
+        "Perplexity",
+        "How well does a language model predict running text?",
+        {
+            "perplexity": OF_TOKENS,
+            "pseudo_perplexity": QuantityInfo(
+                "pseudo-perplexity",
+                "how unlikely each token is to the model, given all others (1 is best)",
+                "pseudo-perplexity",
+                1.0,
+                low=1.0,
+                useful=True,
+            ),
+        },
+        topic=KEPT,
+        citation=CITATION,
+        needs=("token_log_probabilities",),
+        workload=Workload((3000,), {"masked": 489, "causal": 19}),
+        smoke={"lines": 8},
+    )
 
     def __init__(self, path: str | None, lines: int | None, seed: int = 0, limit: int | None = None) -> None:
         if lines is not None and lines < 2:
@@ -60,7 +96,9 @@ class Perplexity:
             name = "perplexity"
             scored = scorer.log_likelihoods(texts, progress=self.name)
         items = {"log_likelihoods": scored.sums, "tokens": scored.counts.astype(np.float64)}
-        return outcome(self.name, [_quantity(items, name)], [_quantity(before, name)] if before else [], items=items)
+        return outcome(
+            self.description, [_quantity(items, name)], [_quantity(before, name)] if before else [], items=items
+        )
 
 
 def read_lines(path: Path, limit: int | None, seed: int) -> list[str]:
@@ -84,4 +122,4 @@ def read_lines(path: Path, limit: int | None, seed: int) -> list[str]:
 def _quantity(items: Items, name: str) -> Quantity:
     samples = (items["log_likelihoods"], items["tokens"])
     tokens = int(items["tokens"].sum())
-    return quantity(perplexity, *samples, subset="text", name=name, unit=name.replace("_", "-"), ideal=1.0, n=tokens)
+    return quantity(perplexity, *samples, subset="text", name=name, n=tokens)

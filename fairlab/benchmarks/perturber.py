@@ -21,18 +21,28 @@ from fairlab.lexicons import load_lexicon
 from fairlab.metrics.bootstrap import mean
 from fairlab.metrics.perplexity import perplexity
 from fairlab.metrics.rewriting import bleu, bleu_counts, rouge_2, word_levenshtein
+from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
 from fairlab.rewriting.decoding import IGNORED, target_logits
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.rewriting.perturber import TOKENS_AT_ONCE, Perturber
-from fairlab.types import NEUTRAL, FairlabError, need_extra
+from fairlab.types import KEPT, NEUTRAL, Description, FairlabError, QuantityInfo, need_extra
 
+CITATION = """\
+@inproceedings{qian2022perturbation,
+  title = {Perturbation Augmentation for Fairer {NLP}},
+  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and Williams,
+    Adina},
+  booktitle = {Proceedings of the 2022 Conference on Empirical Methods in Natural Language Processing},
+  year = {2022}
+}
+"""
 BLEU_ROWS = 10
 Array = NDArray[np.float64]
 
 
-class PerturberQuality:
+class PerturberQuality(Benchmark):
     """Agreement of rewritings with their references, as in table 2, and how likely the references are to the model.
 
     Quantities of each rewriter, which is the subset: ``bleu`` (corpus, 0 to 100), ``rouge_2`` (mean F, per cent),
@@ -61,8 +71,45 @@ class PerturberQuality:
     """
 
     version: ClassVar[int] = 1
-
-    name = "perturber"
+    description = Description(
+        "perturber",
+        "Perturber",
+        "How well does a perturber repeat rewritings that it did not see?",
+        {
+            "bleu": QuantityInfo(
+                "BLEU", "agreement of the rewriting with its reference (100 is best)", "BLEU", 100.0, 0.0, 100.0
+            ),
+            "rouge_2": QuantityInfo(
+                "ROUGE-2", "word pairs shared with the reference (100 is best)", "%", 100.0, 0.0, 100.0
+            ),
+            "levenshtein": QuantityInfo(
+                "edit distance", "words in which a rewriting and its reference differ (0 is best)", "words", 0.0, 0.0
+            ),
+            "exact": QuantityInfo(
+                "exact", "rewritings that equal their reference (100 is best)", "%", 100.0, 0.0, 100.0
+            ),
+            "bleu_to_original": QuantityInfo(
+                "BLEU to the original",
+                "agreement of the rewriting with the original text",
+                "BLEU",
+                low=0.0,
+                high=100.0,
+            ),
+            "perplexity": QuantityInfo(
+                "perplexity", "how unlikely the references are to the model (1 is best)", "perplexity", 1.0, low=1.0
+            ),
+            "perplexity_changed": QuantityInfo(
+                "perplexity of changed words",
+                "how unlikely those words of the references are to the model that the original has not (1 is best)",
+                "perplexity",
+                1.0,
+                low=1.0,
+            ),
+        },
+        topic=KEPT,
+        citation=CITATION,
+        needs=("texts", "token_log_probabilities"),
+    )
 
     def __init__(
         self,
@@ -127,7 +174,7 @@ class PerturberQuality:
         if perturber.cut:
             notes.append(Note(self.name, f"{perturber.cut} texts were too long for the model and left as they are"))
         return outcome(
-            self.name,
+            self.description,
             _quantities(items),
             _quantities(before) if before else [],
             items=items,
@@ -209,25 +256,21 @@ def _quantities(items: Items) -> list[Quantity]:
         own = rewriter == "perturber"
         found += [
             _bleu(items[f"{rewriter}_bleu"], rewriter, "bleu", headline=own),
-            quantity(_percent, items[f"{rewriter}_rouge_2"], subset=rewriter, name="rouge_2", unit="%", ideal=100.0),
-            quantity(
-                mean, items[f"{rewriter}_levenshtein"], subset=rewriter, name="levenshtein", unit="words", ideal=0.0
-            ),
-            quantity(_percent, items[f"{rewriter}_exact"], subset=rewriter, name="exact", unit="%", ideal=100.0),
+            quantity(_percent, items[f"{rewriter}_rouge_2"], subset=rewriter, name="rouge_2"),
+            quantity(mean, items[f"{rewriter}_levenshtein"], subset=rewriter, name="levenshtein"),
+            quantity(_percent, items[f"{rewriter}_exact"], subset=rewriter, name="exact"),
         ]
-    found.append(_bleu(items["perturber_bleu_to_original"], "perturber", "bleu_to_original", ideal=None))
+    found.append(_bleu(items["perturber_bleu_to_original"], "perturber", "bleu_to_original"))
     for _, end in ENDS:
         samples = (items[f"log_likelihoods{end}"], items[f"tokens{end}"])
         name = f"perplexity{end}"
         tokens = int(items[f"tokens{end}"].sum())
-        found.append(
-            quantity(perplexity, *samples, subset="perturber", name=name, unit="perplexity", ideal=1.0, n=tokens)
-        )
+        found.append(quantity(perplexity, *samples, subset="perturber", name=name, n=tokens))
     return found
 
 
-def _bleu(counts: NDArray[np.floating], subset: str, name: str, ideal: float | None = 100.0, **more: bool) -> Quantity:
-    return quantity(bleu, *counts, subset=subset, name=name, unit="BLEU", ideal=ideal, **more)
+def _bleu(counts: NDArray[np.floating], subset: str, name: str, **more: bool) -> Quantity:
+    return quantity(bleu, *counts, subset=subset, name=name, **more)
 
 
 def _percent(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:

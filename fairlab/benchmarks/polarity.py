@@ -14,9 +14,28 @@ from fairlab.lexicons import lexicon_axes, load_lexicon
 from fairlab.metrics.bootstrap import mean
 from fairlab.metrics.polarity import Polarity
 from fairlab.record import NotRun, Outcome
-from fairlab.types import Group
+from fairlab.types import Description, Group, QuantityInfo
 
-NAME = "polarity"
+POLARITY = Description(
+    "polarity",
+    "Polarity",
+    "Do the words of a version show its attribute and no other?",
+    {
+        "union_accuracy": QuantityInfo(
+            "union accuracy",
+            "groups all of whose versions show their own attribute",
+            "%",
+            100.0,
+            0.0,
+            100.0,
+            headline=True,
+        ),
+        "accuracy_*": QuantityInfo(
+            "accuracy, '{}'", "versions whose words show their own attribute (100 is best)", "%", 100.0, 0.0, 100.0
+        ),
+    },
+    needs=("texts",),
+)
 
 
 def measure_polarity(groups: Sequence[Group], subset: str, own: str = "") -> Outcome:
@@ -40,27 +59,14 @@ def measure_polarity(groups: Sequence[Group], subset: str, own: str = "") -> Out
                 f"no lexicon for the axis '{axis}'; there are lexicons for: {', '.join(lexicon_axes())}; or give your "
                 "own, axis=FILE.yaml"
             )
-            return Outcome(not_run=[NotRun(NAME, subset, reason)])
+            return Outcome(not_run=[NotRun(POLARITY.name, subset, reason)])
         lexicon = load_lexicon(axis)
     if unknown := set(groups[0].attributes) - set(lexicon.attributes):
         reason = f"the lexicon of '{axis}' has {', '.join(lexicon.attributes)}, but not {', '.join(sorted(unknown))}"
-        return Outcome(not_run=[NotRun(NAME, subset, reason)])
+        return Outcome(not_run=[NotRun(POLARITY.name, subset, reason)])
     polarity = Polarity(lexicon)
     correct = [polarity.correct(group) for group in groups]
     columns = {"union_accuracy": [all(versions.values()) for versions in correct]}
     columns |= {f"accuracy_{name}": [versions[name] for versions in correct] for name in groups[0].versions}
-    return outcome(
-        NAME,
-        [
-            quantity(
-                mean,
-                100.0 * np.array(hits),
-                subset=subset,
-                name=name,
-                unit="%",
-                ideal=100.0,
-                headline=name == "union_accuracy",
-            )
-            for name, hits in columns.items()
-        ],
-    )
+    found = [quantity(mean, 100.0 * np.array(hits), subset=subset, name=name) for name, hits in columns.items()]
+    return outcome(POLARITY, found)

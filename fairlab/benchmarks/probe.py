@@ -6,25 +6,41 @@ Source: Conneau and Kiela 2018, "SentEval" (features of pairs, logistic regressi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
+from fairlab.benchmarks.classification import MAJORITY
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity
 from fairlab.data.published.task_files import read_task
-from fairlab.data.published.tasks import Example, find_task
+from fairlab.data.published.tasks import TASKS, Example, find_task
 from fairlab.metrics.bootstrap import mean
+from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
-from fairlab.types import FairlabError
+from fairlab.types import KEPT, Description, FairlabError, QuantityInfo, Workload
 
 STRENGTHS = np.logspace(-4, 1, 6)  # inverse L2 strengths tried, on standardised features
 FOLDS = 3
 FEWEST = 100  # examples to train on
+WORKLOADS = {
+    "sst2": Workload((67349, 872), {"encoder": 26}),
+    "mrpc": Workload((3668, 408), {"encoder": 57}),
+    "rte": Workload((2490, 277), {"encoder": 72}),
+}
+CITATION = """\
+@inproceedings{conneau2018senteval,
+  title = {{SentEval}: An Evaluation Toolkit for Universal Sentence Representations},
+  author = {Conneau, Alexis and Kiela, Douwe},
+  booktitle = {Proceedings of the Eleventh International Conference on Language Resources and Evaluation},
+  year = {2018}
+}
+"""
 
 
-class Probe:
+class Probe(Benchmark):
     """Accuracy of a linear probe on a task's development set.
 
     Quantities, in per cent of development examples: ``accuracy`` (ideal 100) and ``majority`` (the share of the
@@ -38,16 +54,45 @@ class Probe:
     """
 
     version: ClassVar[int] = 1
+    description = Description(
+        "probe",
+        "Linear probe",
+        "Do embeddings hold what a linear classifier needs to know?",
+        {
+            "accuracy": QuantityInfo(
+                "accuracy of a linear probe",
+                "examples that a linear classifier on embeddings gets right",
+                "%",
+                100.0,
+                0.0,
+                100.0,
+                headline=True,
+                useful=True,
+            ),
+            "majority": MAJORITY,
+        },
+        topic=KEPT,
+        citation=CITATION,
+        needs=("embeddings",),
+    )
 
     def __init__(self, task: str, limit: int | None = None, seed: int = 0) -> None:
         if not find_task(task).labels or find_task(task).options:
             raise FairlabError(f"a probe needs a task of labels, which {task} is not; take sst2, mrpc or rte")
         if limit is not None and limit < 1:
             raise FairlabError(f"{task}_probe.limit must be at least 1 example, not {limit}")
-        self.name = f"{task}_probe"
+        self.description = self.describe(f"{task}_probe") or self.description
         self.task = task
         self.limit = limit
         self.seed = seed
+
+    @classmethod
+    def describe(cls, name: str) -> Description | None:
+        """Return the description of readings of ``TASK_probe``; None for other names."""
+        task = name.removesuffix("_probe")
+        if task not in TASKS or task == name:
+            return None
+        return replace(cls.description, name=name, title=TASKS[task].words, workload=WORKLOADS.get(task))
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Fit on the training set, score the development set; ``before`` holds the ``items`` of an earlier model."""
@@ -60,7 +105,7 @@ class Probe:
         predicted = fit_and_predict(self._features(backbone, train), labels, self._features(backbone, dev))
         truth = np.array([example.label for example in dev])
         items = {"correct": (predicted == truth).astype(np.float32), "labels": truth.astype(np.float32)}
-        return outcome(self.name, _quantities(items), _quantities(before) if before else [], items=items)
+        return outcome(self.description, _quantities(items), _quantities(before) if before else [], items=items)
 
     def _features(self, backbone: Backbone, examples: Sequence[Example]) -> NDArray[np.float32]:
         first = backbone.embed([example.first for example in examples], progress=self.name).numpy()
@@ -98,6 +143,6 @@ def _quantities(items: Items) -> list[Quantity]:
     labels = items["labels"].astype(int)
     commonest = labels == np.bincount(labels).argmax()
     return [
-        quantity(mean, 100 * items["correct"], subset="dev", name="accuracy", unit="%", ideal=100.0, headline=True),
-        quantity(mean, 100.0 * commonest, subset="dev", name="majority", unit="%", ideal=None),
+        quantity(mean, 100 * items["correct"], subset="dev", name="accuracy"),
+        quantity(mean, 100.0 * commonest, subset="dev", name="majority"),
     ]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairlab.backbones.backbone import RAISE_LENGTH
 from fairlab.metrics.bootstrap import RESAMPLES, Statistic, bootstrap_draws, percentile_interval, two_sided_p
 from fairlab.record import Comparison, Note, NotRun, Outcome, Reading
-from fairlab.types import FairlabError
+from fairlab.types import Description, FairlabError
 
 Items = Mapping[str, NDArray[np.floating]]
 OF_GENDER: Mapping[str, frozenset[str]] = {"": frozenset({"gender"})}  # what is measured, by subset; "" is all of it
@@ -30,9 +31,8 @@ class Quantity:
         draws: bootstrap draws (2,000,), with a seed that resamples the same items for every model; nan where they mean
             nothing, and then ``interval`` is given and nothing is compared.
         n: number of items measured.
-        unit: unit of the value, as the benchmark's authors print it.
-        ideal: the value of a perfectly fair or useful model; None where there is none.
-        headline: whether the quantity stands for its benchmark in summaries.
+        headline: whether the quantity stands for its benchmark in summaries; None as the description says.
+        ideal: value of a perfectly fair or useful model, where it depends on the data; None as the description says.
         interval: a better 95 % interval than the draws' percentiles, where the statistic has one.
         p, p_holm: p-value of the benchmark's own test, and the same adjusted for its other tests by Holm's method; None
             where it has none.
@@ -43,9 +43,8 @@ class Quantity:
     value: float
     draws: NDArray[np.float64]
     n: int
-    unit: str
-    ideal: float | None
-    headline: bool = False
+    headline: bool | None = None
+    ideal: float | None = None
     interval: tuple[float, float] | None = None
     p: float | None = None
     p_holm: float | None = None
@@ -56,28 +55,24 @@ def quantity(
     *samples: ArrayLike,
     subset: str,
     name: str,
-    unit: str,
-    ideal: float | None,
     n: int | None = None,
     **more: Any,
 ) -> Quantity:
-    """A quantity that is a statistic of samples over units (items, or clusters of them).
+    """Return a quantity that is a statistic of samples over units (items, or clusters of them).
 
     Args:
         statistic: function of the samples along their last axis.
         samples: one array (N,) or several of equal length, resampled together.
         subset: the part of the benchmark that was measured.
-        name: name of what was measured there.
-        unit: unit of the value, as the benchmark's authors print it.
-        ideal: the value of a perfectly fair or useful model; None where there is none.
+        name: name of what was measured there, which the benchmark's description has.
         n: number of items, where the resampled units are clusters of items; None takes the number of units.
-        more: further parts of the quantity: ``headline``, ``interval``, ``p`` or ``p_holm``.
+        more: further parts of the quantity: ``headline``, ``ideal``, ``interval``, ``p`` or ``p_holm``.
     """
     arrays = [np.asarray(sample, dtype=np.float64) for sample in samples]
     units = len(arrays[0])
     draws = bootstrap_draws(statistic, *arrays) if units > 1 else np.full(RESAMPLES, math.nan)
     value = float(statistic(*arrays)) if units else math.nan
-    return Quantity(subset, name, value, draws, units if n is None else n, unit, ideal, **more)
+    return Quantity(subset, name, value, draws, units if n is None else n, **more)
 
 
 def one_of(setting: str, value: str, known: Collection[str]) -> str:
@@ -118,12 +113,13 @@ def evenly(items: Sequence[T], limit: int | None, of: Callable[[T], Hashable] | 
     return [items[k] for k in sorted(kept)]
 
 
-def variant(benchmark: str, *choices: str, default: Collection[str]) -> str:
-    """The name under which a benchmark's numbers stand: ``crows_pairs@meade`` where a choice is not the default.
+def variant(description: Description, *choices: str, default: Collection[str]) -> Description:
+    """Return the description with choices other than the default in its name, such as ``crows_pairs@meade``.
 
     Numbers that follow different rules so never share a key.
     """
-    return "@".join([benchmark, *(choice for choice in choices if choice not in default)])
+    name = "@".join([description.name, *(choice for choice in choices if choice not in default)])
+    return replace(description, name=name)
 
 
 def irregular_notes(benchmark: str, irregularities: Mapping[str, str], items: str) -> list[Note]:
@@ -134,19 +130,24 @@ def irregular_notes(benchmark: str, irregularities: Mapping[str, str], items: st
 
 def cut_notes(benchmark: str, cut: int, max_length: int) -> list[Note]:
     """A note where texts were cut."""
-    return [Note(benchmark, f"{cut} texts were cut at backbone.max_length={max_length}; raise it")] if cut else []
+    return [Note(benchmark, f"{cut} texts were cut at max_length={max_length}; {RAISE_LENGTH}")] if cut else []
 
 
-def outcome(benchmark: str, quantities: Iterable[Quantity], before: Iterable[Quantity] = (), **parts: Any) -> Outcome:
-    """Readings of quantities, and comparisons with the same quantities of an earlier model.
+def outcome(
+    description: Description, quantities: Iterable[Quantity], before: Iterable[Quantity] = (), **parts: Any
+) -> Outcome:
+    """Return readings of quantities, and comparisons with the same quantities of an earlier model.
 
     A quantity without a value or an interval, as over a single item, is reported as not run.
 
     Args:
-        benchmark: name of the benchmark.
+        description: what the benchmark says of itself: its name, and the unit and ideal value of every quantity.
         quantities: quantities of the model measured.
         before: quantities of an earlier model over the same items, to compare with.
         parts: further parts of the outcome: ``items``, ``not_run``, ``notes``.
+
+    Raises:
+        FairlabError: a quantity is not described.
     """
     result = Outcome(**parts)
     earlier = {(entry.subset, entry.name): entry for entry in before}
@@ -154,29 +155,18 @@ def outcome(benchmark: str, quantities: Iterable[Quantity], before: Iterable[Qua
         low, high = entry.interval or percentile_interval(entry.draws)
         if not all(math.isfinite(number) for number in (entry.value, low, high)):
             reason = f"{entry.name} or its interval is infinite or undefined over {entry.n} items"
-            result.not_run.append(NotRun(benchmark, entry.subset, reason))
+            result.not_run.append(NotRun(description.name, entry.subset, reason))
             continue
-        place = (benchmark, entry.subset, entry.name)
         if not np.isnan(entry.draws).all():
             result.draws[f"{entry.subset}/{entry.name}"] = entry.draws.astype(np.float32)
-        result.readings.append(
-            Reading(
-                *place,
-                entry.value,
-                entry.unit,
-                entry.ideal,
-                entry.n,
-                low,
-                high,
-                headline=entry.headline,
-                p=entry.p,
-                p_holm=entry.p_holm,
-            )
-        )
+        more = {"p": entry.p, "p_holm": entry.p_holm}
+        more |= {name: value for name in ("ideal", "headline") if (value := getattr(entry, name)) is not None}
+        reading = described_reading(description, entry.subset, entry.name, entry.value, entry.n, (low, high), **more)
+        result.readings.append(reading)
         other = earlier.get((entry.subset, entry.name))
         if other is None or other.n != entry.n:  # without the same items there is no pairing
             continue
-        comparison = _comparison(benchmark, entry, other)
+        comparison = _comparison(reading, entry, other)
         if all(
             math.isfinite(number) for number in (comparison.difference, comparison.low, comparison.high, comparison.p)
         ):
@@ -184,18 +174,47 @@ def outcome(benchmark: str, quantities: Iterable[Quantity], before: Iterable[Qua
     return result
 
 
-def _comparison(benchmark: str, later: Quantity, earlier: Quantity) -> Comparison:
+def described_reading(
+    description: Description, subset: str, name: str, value: float, n: int, bounds: tuple[float, float], **more: Any
+) -> Reading:
+    """Return a reading whose unit, ideal value and rank come from the description, if not given in ``more``.
+
+    Args:
+        description: what the benchmark says of itself.
+        subset: part of the benchmark that was measured.
+        name: name of what was measured there.
+        value: measured number.
+        n: number of items measured.
+        bounds: lower and upper bound of the 95 % interval.
+        more: further parts of the reading.
+
+    Raises:
+        FairlabError: the quantity is not described.
+    """
+    info = description.quantity(name)
+    if info is None:
+        raise FairlabError(
+            f"benchmark {description.name} measures '{name}', which its description does not name; add it to the "
+            "description's quantities"
+        )
+    parts = {"unit": info.unit, "ideal": info.ideal, "headline": info.headline, **more}
+    place, (low, high) = (description.name, subset, name), bounds
+    return Reading(*place, value, n=n, low=low, high=high, description=description, **parts)
+
+
+def _comparison(reading: Reading, later: Quantity, earlier: Quantity) -> Comparison:
     draws = later.draws - earlier.draws
     low, high = percentile_interval(draws)
     return Comparison(
-        benchmark,
-        later.subset,
-        later.name,
+        reading.benchmark,
+        reading.subset,
+        reading.quantity,
         later.value - earlier.value,
-        later.unit,
+        reading.unit,
         low,
         high,
         two_sided_p(draws),
         later.n,
-        headline=later.headline,
+        headline=reading.headline,
+        description=reading.description,
     )

@@ -5,14 +5,17 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
-from functools import cache, partial
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.benchmarks.inputs import READ_BY, changed_file, facts_of, refuse_changed_files
+from fairlab.benchmarks.kept_items import draws_file, items_are_intact, items_file, keep_texts
 from fairlab.benchmarks.stages import Stage, keep_stage, timed
+from fairlab.benchmarks.versions import definition
 from fairlab.distributed import gather_over_ranks, rank, ranks
-from fairlab.files import replaced_when_written
+from fairlab.files import holds_run, replaced_when_written
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Comparison, Note, NotRun, Outcome, Record
 from fairlab.text.fingerprints import Fingerprints
@@ -37,7 +40,8 @@ def measure(
 ) -> None:
     """Run every benchmark that the record does not hold yet for this model, and compare it with an earlier one.
 
-    A model whose numbers could mean nothing is measured by none; see :mod:`fairlab.benchmarks.validity`.
+    A model that cannot be measured is measured by none, and numbers that say nothing of bias are marked; see
+    :mod:`fairlab.benchmarks.validity`.
 
     Args:
         benchmarks: the benchmarks to run.
@@ -52,12 +56,15 @@ def measure(
             where they are not known.
     """
     tasks: dict[str, Callable[[], Outcome]] = {}
-    found = cache(partial(_validity, backbone))
+    _forget_other_versions(benchmarks, phase, record)
+    found = gate(backbone, phase, record)
     for benchmark in benchmarks:
         other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
         tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found, trained_on)
     with _remembering(backbone):
-        _keep(tasks, phase, record, change)
+        _keep(tasks, {benchmark.name: benchmark for benchmark in benchmarks}, phase, record, change)
+    for benchmark in benchmarks:
+        keep_texts(benchmark, record.folder)
     record.comparisons = adjusted(record.comparisons, change)
     record.save()
 
@@ -91,7 +98,7 @@ def measure_models(
             measure(benchmarks, backbone, label, record, earlier=first, change=change, trained_on=known.get(label))
 
 
-def take(phase: str, folder: Path, record: Record) -> None:
+def take(phase: str, folder: Path, record: Record, versions: Mapping[str, int]) -> None:
     """Take the readings of a phase from another run that measured the same model in the same way.
 
     Args:
@@ -99,14 +106,15 @@ def take(phase: str, folder: Path, record: Record) -> None:
         folder: folder of the other run.
         record: the run's record, which takes the other run's readings, notes and what was not run; per-item values are
             copied beside it.
+        versions: version of each benchmark of the run, by name.
 
     Raises:
-        FairlabError: there is no such run, it is not finished, or its model or benchmarks differ.
+        FairlabError: there is no such run, it is not finished, or its model, benchmarks or their versions differ.
     """
     if f"{phase}_taken_from" in record.provenance:  # a run that is continued
         return
     items = items_file(folder, phase, "").parent
-    if not (folder / "record.json").is_file() or not items.is_dir():
+    if not holds_run(folder) or not items.is_dir():
         raise FairlabError(f"{phase}={folder} holds no run and its items; give the folder of one")
     other = Record.load(folder)
     if other.status != "finished":
@@ -114,13 +122,26 @@ def take(phase: str, folder: Path, record: Record) -> None:
     for part in ("backbone", "benchmark"):
         if other.config.get(part) != record.config[part]:
             raise FairlabError(f"{phase}={folder} has another {part}; leave {phase} out to measure it anew")
-    if other.provenance["weights"] != record.provenance["weights"]:
-        raise FairlabError(f"{phase}={folder} measured other weights; leave {phase} out to measure these")
+    for reading in other.readings:
+        present = versions.get(reading.benchmark, definition(reading))
+        if reading.phase == phase and definition(reading) != present:
+            raise FairlabError(
+                f"{phase}={folder} measured {reading.benchmark} by version {definition(reading)} of its definition, "
+                f"this run by {present}; leave {phase} out to measure it again"
+            )
+    changed = changed_file(other.provenance["weights"], record.provenance["weights"])
+    if changed is not None:
+        what = f"a model with another {changed}" if changed else "other weights"
+        raise FairlabError(f"{phase}={folder} measured {what}; leave {phase} out to measure these")
+    measured = {reading.benchmark for reading in other.readings if reading.phase == phase}
+    refuse_changed_files(other, sorted(measured), f"leave {phase} out to measure anew")
     shutil.copytree(items, items_file(record.folder, phase, "").parent, dirs_exist_ok=True)
     seed = record.config["seed"]
     record.readings += [replace(reading, seed=seed) for reading in other.readings if reading.phase == phase]
     record.not_run += [entry for entry in other.not_run if entry.phase == phase]
     record.notes += [note for note in other.notes if note.phase == phase or note.item]
+    kept = other.provenance.get(READ_BY, {})
+    record.provenance.setdefault(READ_BY, {}).update({name: kept[name] for name in measured if name in kept})
     record.provenance[f"{phase}_taken_from"] = {"folder": str(folder), "revision": other.provenance["revision"]}
     record.save()
 
@@ -148,15 +169,35 @@ def measure_data(
     def measuring() -> Outcome:
         return _versioned(benchmark.measure_data(dataset, field, embed, record.folder), benchmark)
 
-    _keep({benchmark.name: measuring}, phase, record)
+    _keep({benchmark.name: measuring}, {benchmark.name: benchmark}, phase, record)
+    keep_texts(benchmark, record.folder)
 
 
-def _validity(backbone: object) -> Validity:
-    """What the gate says of a pretrained model; an ensemble's scores have no weights and no tokenizer to look at."""
+def gate(backbone: object, phase: str, record: Record) -> Validity:
+    """Check a model once, and keep the result in the record's provenance.
+
+    An ensemble's scores have no weights and no tokenizer to look at; they always pass.
+
+    Args:
+        backbone: model to check.
+        phase: label of the model.
+        record: the run's record; ``strict`` in its configuration refuses a model that fails.
+
+    Raises:
+        FairlabError: the model fails, and the run is strict.
+    """
     from fairlab.backbones.backbone import Backbone
-    from fairlab.benchmarks.validity import Validity, validity
+    from fairlab.benchmarks.validity import Validity, refuse_failed, validity
 
-    return validity(backbone) if isinstance(backbone, Backbone) else Validity()
+    if not isinstance(backbone, Backbone):
+        return Validity()
+    kept = record.provenance.setdefault("validity", {})
+    if phase not in kept:
+        kept[phase] = asdict(validity(backbone))
+    found = Validity.of(kept[phase])
+    if record.config.get("strict"):
+        refuse_failed(found, phase or "the model")
+    return found
 
 
 def _remembering(backbone: object) -> AbstractContextManager[None]:
@@ -170,7 +211,7 @@ def _beside(
     benchmark: Benchmark,
     backbone: Backbone,
     other: Path | None,
-    validity: Callable[[], Validity],
+    validity: Validity,
     trained_on: Fingerprints | None,
 ) -> Outcome:
     """What a benchmark finds, beside the items of the earlier model where there are any.
@@ -180,12 +221,12 @@ def _beside(
     """
     from safetensors.numpy import load_file
 
-    if reason := validity().reason:
-        raise CannotScore(reason)
+    if validity.reason:
+        raise CannotScore(validity.reason)
     before = load_file(other) if other is not None and other.exists() else None
     outcome = _measured_on(benchmark, backbone, before, trained_on)
-    if outcome.readings and (note := validity().note):
-        outcome.notes.append(Note(benchmark.name, note))
+    if outcome.readings:
+        outcome.notes += validity.notes(benchmark.name)
     return _versioned(outcome, benchmark)
 
 
@@ -213,7 +254,13 @@ def _measured_on(benchmark: Benchmark, backbone: object, before: Any, trained_on
     return outcome
 
 
-def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record, change: str = "change") -> None:
+def _keep(
+    tasks: Mapping[str, Callable[[], Outcome]],
+    benchmarks: Mapping[str, Any],
+    phase: str,
+    record: Record,
+    change: str = "change",
+) -> None:
     """Take measurements into the record, but those that are there; what cannot be measured is said so.
 
     The processes of a run measure one benchmark each at a time, as one process alone would.
@@ -224,10 +271,11 @@ def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record
     for start in range(0, len(missing), ranks()):
         names = missing[start : start + ranks()]
         own = names[rank()] if rank() < len(names) else None
-        found = gather_over_ranks(None if own is None else _measured(own, tasks[own]))
+        found = gather_over_ranks(None if own is None else _measured(benchmarks[own], tasks[own], record))
         for name, one in zip(names, found, strict=False):
             assert one is not None
-            outcome, taken = one
+            outcome, taken, facts = one
+            record.provenance.setdefault(READ_BY, {})[name] = facts
             keep_stage(record, "/".join(filter(None, (phase, name))), taken)
             if isinstance(outcome, Exception):
                 raise outcome
@@ -238,6 +286,14 @@ def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record
                 save_file(outcome.draws, temporary)
             with replaced_when_written(file) as temporary:
                 save_file(outcome.items, temporary)
+
+
+def _forget_other_versions(benchmarks: Sequence[Benchmark], phase: str, record: Record) -> None:
+    """Remove the items of benchmarks that a run measured before their definition changed: they are measured again."""
+    present = {benchmark.name: benchmark.version for benchmark in benchmarks}
+    kept = [reading for reading in record.readings if reading.phase == phase and reading.benchmark in present]
+    for name in {reading.benchmark for reading in kept if definition(reading) != present[reading.benchmark]}:
+        items_file(record.folder, phase, name).unlink(missing_ok=True)
 
 
 def _is_kept(name: str, phase: str, record: Record) -> bool:
@@ -252,42 +308,25 @@ def _is_kept(name: str, phase: str, record: Record) -> bool:
     return True
 
 
-def _measured(name: str, measuring: Callable[[], Outcome]) -> tuple[Outcome | Exception, Stage]:
-    """What a benchmark gives, or the error that the other processes must know of; and what it took."""
+def _measured(
+    benchmark: Any, measuring: Callable[[], Outcome], record: Record
+) -> tuple[Outcome | Exception, Stage, dict[str, Any]]:
+    """Return what a benchmark gives, or the error that other processes must know of; what it took; and what it read."""
+    from fairlab.data.reads import noting_reads
+
     taken = Stage()
     outcome: Outcome | Exception
     try:
-        with timed(taken):
+        with timed(taken), noting_reads() as read:
             outcome = measuring()
     except (CannotScore, DataUnavailable) as error:
-        outcome = Outcome(not_run=[NotRun(name, EVERYTHING, str(error))])
+        outcome = Outcome(not_run=[NotRun(benchmark.name, EVERYTHING, str(error))])
     except Exception as error:
         if ranks() == 1:
             raise
         outcome = error
-    return outcome, taken
-
-
-def items_are_intact(file: Path) -> bool:
-    """Whether a file of per-item values can be read whole."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        load_file(file)
-    except SafetensorError:
-        return False
-    return True
-
-
-def items_file(folder: Path, phase: str, benchmark: str) -> Path:
-    """Where the per-item values of a benchmark lie in a run folder."""
-    return folder / "items" / phase / f"{benchmark}.safetensors"
-
-
-def draws_file(folder: Path, phase: str, benchmark: str) -> Path:
-    """Where the bootstrap draws of a benchmark's readings lie in a run folder."""
-    return items_file(folder, phase, benchmark).with_name(f"{benchmark}.draws.safetensors")
+    config = (record.config.get("benchmark") or {}).get(benchmark.name.split("@")[0])
+    return outcome, taken, facts_of(benchmark, read, config)
 
 
 def add(outcome: Outcome, phase: str, record: Record, change: str = "change") -> None:

@@ -6,32 +6,21 @@ Shape letters: R repeats, N texts, S counterfactual sets, K slices, B bootstrap 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.readings import Quantity, evenly, outcome
+from fairlab.benchmarks.safety_quantities import CITATION, QUANTITIES, TITLES, UNCALIBRATED, OfHarm
 from fairlab.data.safety import Judged, Predicted
-from fairlab.metrics.bootstrap import RESAMPLES, weighted_draws
-from fairlab.metrics.ranking import average_precision
-from fairlab.metrics.safety import (
-    SAFE,
-    UNSAFE,
-    equalised_odds_gap,
-    largest_gap,
-    set_flips,
-    set_numbers,
-    set_variances,
-    sliced_averages,
-)
+from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
-from fairlab.types import FairlabError
+from fairlab.types import ALIKE, Description, FairlabError
 
 Array = NDArray[np.float64]
-TRUTHS = {"safe": SAFE, "unsafe": UNSAFE}
 CHANGED = (
     "average_precision",
     "average_precision_counterfactual",
@@ -43,10 +32,9 @@ CHANGED = (
     "acv_unsafe_uncalibrated",
 )
 OF_OTHERS = ("average_precision", "acv", "acv_uncalibrated")  # changes that are given of other models beside
-UNCALIBRATED, ODDS = "uncalibrated", "equalised_odds_gap"
 
 
-class Safety:
+class Safety(Benchmark):
     """Table 3 of the paper and what stands behind it, with intervals by resampling counterfactual sets whole.
 
     By harm: average precision of the seeds and of seeds and versions, average counterfactual variance (ACV) of all
@@ -65,14 +53,32 @@ class Safety:
     """
 
     version: ClassVar[int] = 1
+    description = Description(
+        "safety",
+        "Safety",
+        "Does a safety classifier judge texts alike, whoever they are about?",
+        QUANTITIES,
+        topic=ALIKE,
+        citation=CITATION,
+        needs=("labels",),
+    )
 
     def __init__(self, *, of: str, threshold: float, limit: int | None = None) -> None:
         self.limit = limit
         if not 0 < threshold < 1:
             raise FairlabError(f"the threshold of benchmark safety must lie above 0 and below 1, not {threshold}")
         self.of = of
-        self.name = "safety" if of == "test" else f"safety_{of}"
+        if of != "test":
+            self.description = self.describe(f"safety_{of}") or self.description
         self.threshold = threshold
+
+    @classmethod
+    def describe(cls, name: str) -> Description | None:
+        """Return the description of readings of ``safety`` or ``safety_TEXTS``; None for other names."""
+        of = name.removeprefix("safety_")
+        if of == name:
+            return super().describe(name)
+        return replace(cls.description, name=name, title=TITLES.get(of, f"Safety ({of.replace('_', ' ')})"))
 
     def measure(self, judged: Judged, before: Mapping[str, Array] | None = None) -> Outcome:
         """Measure an ensemble; ``before`` holds the scores of the baseline for the same texts."""
@@ -106,7 +112,7 @@ class Safety:
             if of_harm.alone:
                 text = f"{of_harm.alone} texts with a subgroup stand alone in their set, and count in no variance"
                 result.notes.append(Note(self.name, text))
-            found = outcome(self.name, [*now, *changes], earlier)
+            found = outcome(self.description, [*now, *changes], earlier)
             result.readings += found.readings
             result.draws |= found.draws
             result.comparisons += found.comparisons
@@ -132,209 +138,6 @@ class Safety:
         draws = of_harm.precision(scores[:, best], of_harm.seeds).draws
         change = _ratio(own, replace(own, value=values[best], draws=draws), "gain_over_best_source")
         return change, Note(self.name, f"the best source for {of_harm.harm} is {judged.features[best]}", of_harm.harm)
-
-
-class OfHarm:
-    """The quantities of one harm, for any scores of the same texts.
-
-    Args:
-        part: the texts and their folds.
-        harm: name of the harm that is judged.
-        truth: (N,), 1 for a text with the harm, 0 for one without, -1 for a text that nobody judged.
-        threshold: score from which a text counts as unsafe.
-    """
-
-    def __init__(self, part: Predicted, harm: str, truth: NDArray[np.int64], threshold: float) -> None:
-        self.harm = harm
-        self.threshold = threshold
-        self.folds = part.folds
-        self.truth = truth
-        self.keys = [text.key for text in part.texts]
-        judged = truth >= 0
-        self.seeds = judged & np.array([text.seed for text in part.texts])
-        self.all = judged
-        self.subgroups = sorted({text.subgroup for text in part.texts} - {""})
-        self.slices = np.array(
-            [self.subgroups.index(text.subgroup) if text.subgroup else -1 for text in part.texts], dtype=np.int64
-        )
-        self.categories = np.array([text.category for text in part.texts])
-        counted = judged if judged.any() else ~judged
-        sets = [text.key if text.subgroup and known else None for text, known in zip(part.texts, counted, strict=True)]
-        self.place, self.sets = set_numbers(sets)
-        self.alone = sum(name is not None for name in sets) - int((self.place >= 0).sum())
-        first = {name: k for k, name in reversed(list(enumerate(sets)))}
-        where = [first[str(name)] for name in self.sets]
-        self.set_truth, self.set_category = truth[where], self.categories[where]
-
-    def quantities(self, scores_RN: Array, uncalibrated_RN: Array | None = None) -> list[Quantity]:
-        """All of them; the first one is the average precision of the seeds. Without both labels, the variances.
-
-        Args:
-            scores_RN: calibrated scores.
-            uncalibrated_RN: the scores before calibration, whose variances are given as well.
-        """
-        found = self._calibrated(scores_RN)
-        if uncalibrated_RN is not None:
-            found += self.uncalibrated(uncalibrated_RN)
-        return found
-
-    def uncalibrated(self, scores_RN: Array) -> list[Quantity]:
-        """Variances of the harm by scores before calibration."""
-        kept = ("acv", "acv_safe", "acv_unsafe")
-        some = [one for one in self._variances(scores_RN) if one.subset == self.harm and one.name in kept]
-        return [replace(one, name=f"{one.name}_{UNCALIBRATED}", headline=False) for one in some]
-
-    def compared(self, part: Predicted) -> list[Quantity]:
-        """The few quantities that are compared of other models: average precision, and variance by both scores."""
-        scores = part.scores[self.harm]
-        found = [self.precision(scores, self.seeds)] if len(set(self.truth[self.all])) == 2 else []
-        return [*found, *self._variances(scores)[:1], *self.uncalibrated(part.uncalibrated[self.harm])[:1]]
-
-    def at_threshold(self, scores_RN: Array) -> list[Quantity]:
-        """What the threshold gives by mean scores: precision, recall, false-positive rate of the seeds, and odds."""
-        cut, mean = self.threshold, scores_RN.mean(axis=0)
-        named, unsafe = mean[self.seeds] >= cut, self.truth[self.seeds] == UNSAFE
-        keys = [key for key, one in zip(self.keys, self.seeds, strict=True) if one]
-
-        def share(of: NDArray[np.bool_], among: NDArray[np.bool_], name: str, ideal: float) -> Quantity:
-            def statistic(weights: Array) -> Array:
-                with np.errstate(invalid="ignore", divide="ignore"):
-                    return np.asarray(weights @ (of & among) / (weights @ among))
-
-            value = float(statistic(np.ones(len(of))))
-            draws = weighted_draws(statistic, keys)
-            return Quantity(self.harm, f"{name}_at_threshold", value, draws, int(among.sum()), "share", ideal)
-
-        return [
-            Quantity(self.harm, "threshold", cut, np.full(RESAMPLES, cut), len(named), "score", None),
-            share(unsafe, named, "precision", 1.0),
-            share(named, unsafe, "recall", 1.0),
-            share(named, ~unsafe, "false_positive_rate", 0.0),
-            *(
-                replace(one, name=f"{ODDS}_at_threshold")
-                for category in dict.fromkeys(name.partition(":")[0] for name in self.subgroups)
-                for one in self._slices(mean, category)
-                if one.name == ODDS
-            ),
-        ]
-
-    def _calibrated(self, scores_RN: Array) -> list[Quantity]:
-        if len(set(self.truth[self.all])) < 2:
-            return self._variances(scores_RN)
-        found = [self.precision(scores_RN, self.seeds)]
-        if not self.seeds.all():
-            found.append(replace(self.precision(scores_RN, self.all), name="average_precision_counterfactual"))
-        found += self._variances(scores_RN)
-        mean = scores_RN.mean(axis=0)
-        for category in dict.fromkeys(name.partition(":")[0] for name in self.subgroups):
-            found += self._slices(mean, category)
-        return found
-
-    def precision(self, scores: Array, chosen: NDArray[np.bool_]) -> Quantity:
-        """Average precision over some of the texts."""
-        keys = [key for key, one in zip(self.keys, chosen, strict=True) if one]
-        draws = weighted_draws(lambda weights: self._mean_precision(scores, chosen, weights), keys)
-        value = self.precision_value(scores, chosen)
-        return Quantity(self.harm, "average_precision", value, draws, int(chosen.sum()), "AU-PRC", 1.0, headline=True)
-
-    def precision_value(self, scores: Array, chosen: NDArray[np.bool_]) -> float:
-        """The same without draws."""
-        return float(self._mean_precision(scores, chosen, None))
-
-    def _mean_precision(self, scores: Array, chosen: NDArray[np.bool_], weights: Array | None) -> Array:
-        """Mean over repeats and folds; a fold whose draw holds no unsafe text is left out."""
-        rows = np.broadcast_to(scores, (len(self.folds), len(chosen)))[:, chosen]
-        truth = self.truth[chosen]
-        found = []
-        for row, fold in zip(rows, self.folds[:, chosen], strict=True):
-            for k in np.unique(fold):
-                inside = fold == k
-                some = None if weights is None else weights[:, inside]
-                found.append(average_precision(truth[inside], row[inside], some))
-        return _mean_of_defined(np.stack(found))
-
-    def _variances(self, scores_RN: Array) -> list[Quantity]:
-        if not self.sets:
-            return []
-        variances = np.mean([set_variances(row, self.place) for row in scores_RN], axis=0)
-        flips = np.mean([set_flips(row, self.place, self.threshold) for row in scores_RN], axis=0)
-        everything = np.ones(len(self.sets), dtype=bool)
-        found = [self._mean(variances, everything, self.harm, "acv", "score²", headline=True)]
-        found += [
-            self._mean(variances, self.set_truth == of, self.harm, f"acv_{name}", "score²")
-            for name, of in TRUTHS.items()
-        ]
-        found.append(self._mean(100 * flips, everything, self.harm, "flip_rate", "%"))
-        found += [
-            self._mean(variances, self.set_category == category, self._subset(category), "acv", "score²")
-            for category in dict.fromkeys(self.set_category)
-        ]
-        return [entry for entry in found if entry.n]
-
-    def _mean(
-        self, values: Array, chosen: NDArray[np.bool_], subset: str, name: str, unit: str, headline: bool = False
-    ) -> Quantity:
-        some, n = values[chosen], int(chosen.sum())
-        if n < 2:
-            return Quantity(subset, name, float(some.sum()) if n else np.nan, _nans(), n, unit, 0.0)
-        draws = weighted_draws(lambda weights: weights @ some / n, list(range(n)))
-        return Quantity(subset, name, float(some.mean()), draws, n, unit, 0.0, headline=headline)
-
-    def _slices(self, mean: Array, category: str) -> list[Quantity]:
-        """Sliced averages of a category's subgroups, their largest gap, and the equalised-odds gap."""
-        members = [k for k, name in enumerate(self.subgroups) if name.partition(":")[0] == category]
-        inside = np.isin(self.slices, members) & self.all
-        scores, truth = mean[inside], self.truth[inside]
-        slices = np.searchsorted(members, self.slices[inside])
-        keys = [key for key, one in zip(self.keys, inside, strict=True) if one]
-        count, subset = len(members), self._subset(category)
-
-        def over(statistic: Callable[[Any], Array], name: str) -> Quantity:
-            draws = weighted_draws(statistic, keys)
-            return Quantity(subset, name, float(statistic(None)), draws, int(inside.sum()), "score", 0.0)
-
-        found = []
-        for name, of in TRUTHS.items():
-
-            def averages(weights: Any, of: int = of) -> Array:
-                return sliced_averages(scores, slices, truth, of, count, weights)[0]
-
-            value, sizes = sliced_averages(scores, slices, truth, of, count)
-            draws = weighted_draws(averages, keys)
-            found += [
-                Quantity(
-                    self._subset(self.subgroups[member]),
-                    f"sliced_average_{name}",
-                    float(value[k]),
-                    draws[:, k],
-                    int(sizes[k]),
-                    "score",
-                    float(of),
-                )
-                for k, member in enumerate(members)
-                if sizes[k] and count <= MOST_SHOWN
-            ]
-            if (sizes > 0).sum() > 1:
-
-                def gap(weights: Any, of: Callable[[Any], Array] = averages) -> Array:
-                    return largest_gap(of(weights))
-
-                found.append(over(gap, f"largest_gap_{name}"))
-        if len(set(truth)) == 2:
-            found.append(
-                over(
-                    lambda weights: equalised_odds_gap(scores, slices, truth, self.threshold, count, weights),
-                    ODDS,
-                )
-            )
-        return found
-
-    def _subset(self, group: str) -> str:
-        words = "".join(letter.lower() if letter.isalnum() else "_" for letter in group)
-        return f"{self.harm}_{words.replace('__', '_').strip('_')}"
-
-
-MOST_SHOWN = 18  # subgroups of a category whose averages are readings of their own; of more only the gap is
 
 
 def _items(part: Predicted) -> dict[str, Array]:
@@ -374,13 +177,6 @@ def _paired(
     ]
 
 
-def _mean_of_defined(values: Array) -> Array:
-    """Mean along the first axis of what is a number; nan where nothing is."""
-    defined = ~np.isnan(values)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(defined, values, 0).sum(axis=0) / defined.sum(axis=0))
-
-
 def _relative(entry: Quantity, earlier: Quantity) -> Quantity:
     return _ratio(entry, earlier, f"{entry.name}_change")
 
@@ -390,8 +186,4 @@ def _ratio(entry: Quantity, earlier: Quantity, name: str) -> Quantity:
     with np.errstate(invalid="ignore", divide="ignore"):
         draws = 100 * (entry.draws / earlier.draws - 1)
         value = 100 * (np.float64(entry.value) / earlier.value - 1)
-    return Quantity(entry.subset, name, float(value), draws, entry.n, "%", None)
-
-
-def _nans() -> Array:
-    return np.full(RESAMPLES, np.nan)
+    return Quantity(entry.subset, name, float(value), draws, entry.n)

@@ -23,15 +23,26 @@ from fairlab.data.association_tests import is_file_of_tests, read_own_tests
 from fairlab.data.published.download import FILES, locate
 from fairlab.data.published.seat import AssociationTest, read_association_test, word_within
 from fairlab.metrics.bootstrap import RESAMPLES
+from fairlab.metrics.permutation_test import weat_p_value
 from fairlab.metrics.significance import holm, wilson_interval
-from fairlab.metrics.weat import associations, resampled_effect_sizes, weat_effect_size, weat_p_value
+from fairlab.metrics.weat import associations, resampled_effect_sizes, weat_effect_size
+from fairlab.protocols import Benchmark
 from fairlab.record import NotRun, Outcome
-from fairlab.types import DataUnavailable, FairlabError
+from fairlab.types import PERSIST, DataUnavailable, Description, FairlabError, QuantityInfo, Workload
 
 ALPHA = 0.01  # May et al. 2019
 NUMBER = re.compile(r"(?:weat)?(\d+)b?$")  # 6, 6b, weat6b
 AXES = {3: "race", 4: "race", 5: "race", 6: "gender", 7: "gender", 8: "gender", 9: "disability", 10: "age"}
 Array = NDArray[np.float64]
+CITATION = """\
+@inproceedings{may2019measuring,
+  title = {On Measuring Social Biases in Sentence Encoders},
+  author = {May, Chandler and Wang, Alex and Bordia, Shikha and Bowman, Samuel R. and Rudinger, Rachel},
+  booktitle = {Proceedings of the 2019 Conference of the North American Chapter of the Association for Computational
+    Linguistics},
+  year = {2019}
+}
+"""
 
 
 @dataclass(frozen=True)
@@ -44,7 +55,7 @@ class Result:
     p_value: float
 
 
-class SEAT:
+class SEAT(Benchmark):
     """Effect sizes and one-sided p-values of association tests.
 
     Quantity per test: ``effect_size`` (positive: the first targets lean to the first attributes, for the gender tests
@@ -74,8 +85,42 @@ class SEAT:
     """
 
     version: ClassVar[int] = 2  # 2: intervals resample the targets' words, not their sentences
-
-    name = "seat"
+    description = Description(
+        "seat",
+        "SEAT",
+        "Do sentences about two groups lean to one of two poles?",
+        {
+            "effect_size": QuantityInfo(
+                "effect size",
+                "association of the targets with the attributes (0 is fair)",
+                "effect size",
+                0.0,
+                -2.0,
+                2.0,
+            ),
+            "absolute_effect_size": QuantityInfo(
+                "mean absolute effect size",
+                "strength of the associations tested (0 is fair)",
+                "effect size",
+                0.0,
+                0.0,
+                2.0,
+                headline=True,
+            ),
+            "significant_tests": QuantityInfo(
+                "significant tests", "tests with p below 0.01 (0 is fair)", "% of tests", 0.0, 0.0, 100.0
+            ),
+            "share_significant": QuantityInfo(  # of records older than per cent
+                "share of significant tests", "share of tests with p below 0.01 (0 is fair)", "share of tests", 0.0
+            ),
+        },
+        topic=PERSIST,
+        subsets={"average": "all tests", "*": "test {}"},
+        citation=CITATION,
+        needs=("embeddings",),
+        sources=("seat",),
+        workload=Workload((797,), {"encoder": 7.4}),
+    )
 
     @property
     def measured_axes(self) -> dict[str, frozenset[str]]:
@@ -127,7 +172,7 @@ class SEAT:
         complete = not not_run
         earlier = self._earlier({subset: tests[subset] for subset in results}, before) if before else {}
         found, found_before = seat_quantities(results, complete), seat_quantities(earlier, complete)
-        return outcome(self.name, found, found_before, items=items, not_run=not_run)
+        return outcome(self.description, found, found_before, items=items, not_run=not_run)
 
     def _limited(self, test: AssociationTest) -> AssociationTest:
         targets = [tuple(evenly(part, self.limit)) for part in (test.targ1, test.targ2)]
@@ -210,8 +255,6 @@ def seat_quantities(results: Mapping[str, Result], complete: bool) -> list[Quant
             result.effect_size,
             result.draws,
             result.n,
-            "effect size",
-            0.0,
             p=result.p_value,
             p_holm=None if p_holm is None else float(p_holm),
         )
@@ -226,15 +269,13 @@ def seat_quantities(results: Mapping[str, Result], complete: bool) -> list[Quant
     low, high = wilson_interval(significant.sum(), n)
     return [
         *of_tests,
-        Quantity("average", "absolute_effect_size", size, draws, n, "effect size", 0.0, headline=True),
+        Quantity("average", "absolute_effect_size", size, draws, n),
         Quantity(
             "average",
             "significant_tests",
             100.0 * float(significant.mean()),
             np.full(RESAMPLES, np.nan),
             n,
-            "% of tests",
-            0.0,
             interval=(100.0 * low, 100.0 * high),
         ),
     ]

@@ -31,16 +31,25 @@ from fairlab.metrics.lmi import (
 from fairlab.metrics.shortcuts import TokenSpace
 from fairlab.metrics.shortcuts_official import OfficialSpace
 from fairlab.metrics.surface_probe import commonest_share, probe, too_little, transferred
+from fairlab.protocols import DataBenchmark
 from fairlab.record import Note, Outcome
 from fairlab.text.surface_tokens import negations, surface_tokens
-from fairlab.types import CannotScore, FairlabError, Row
+from fairlab.types import PERSIST, CannotScore, Description, FairlabError, QuantityInfo, Row
 
-NAME = "shortcuts"
+CITATION = """\
+@inproceedings{schuster2019towards,
+  title = {Towards Debiasing Fact Verification Models},
+  author = {Schuster, Tal and Shah, Darsh J. and Yeo, Yun Jie Serene and Filizzola, Daniel and Santus, Enrico and
+    Barzilay, Regina},
+  booktitle = {Proceedings of the 2019 Conference on Empirical Methods in Natural Language Processing},
+  year = {2019}
+}
+"""
 PLACES = 10  # positions of the token map; the last one holds all that follow
 LONGEST = 2  # tokens of an n-gram
 
 
-class Shortcuts:
+class Shortcuts(DataBenchmark):
     """What gives the labels of a data set away.
 
     Quantities of ``claim_only``: ``accuracy`` of the probe, a logistic regression on the words and word pairs of the
@@ -66,8 +75,45 @@ class Shortcuts:
     """
 
     version: ClassVar[int] = 1
-
-    name = NAME
+    description = Description(
+        "shortcuts",
+        "Shortcuts",
+        "What gives the labels of a data set away on the surface?",
+        {
+            "gain": QuantityInfo(
+                "gain",
+                "accuracy by the words alone, above the commonest label's share (0: no shortcut)",
+                "points",
+                0.0,
+                -100.0,
+                100.0,
+                headline=True,
+            ),
+            "accuracy": QuantityInfo(
+                "accuracy", "labels that the words of the last field alone give away", "%", low=0.0, high=100.0
+            ),
+            "association": QuantityInfo(
+                "association with the label",
+                "Cramer's V of negations and labels (0: none)",
+                "Cramer's V",
+                0.0,
+                0.0,
+                1.0,
+                headline=True,
+            ),
+            "mean": QuantityInfo(
+                "mean shortcut score",
+                "1 less the mean cosine to documents of other labels (0: none)",
+                "1 - cosine",
+                0.0,
+                0.0,
+                2.0,
+            ),
+        },
+        topic=PERSIST,
+        citation=CITATION,
+        needs=("texts", "labels"),
+    )
     vectors = None
 
     def __init__(
@@ -88,7 +134,7 @@ class Shortcuts:
             raise FairlabError(f"benchmark.shortcuts.fewest and shown must be at least 1, not {fewest} and {shown}")
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Not offered.
+        """Raise: this benchmark measures data sets, not models.
 
         Raises:
             CannotScore: always.
@@ -125,9 +171,9 @@ class Shortcuts:
         notes = [f"{unread:,} rows of the data set cannot be read and are left out"] if unread else []
         notes.append(f"the objective, the mean similarity of documents of different labels, is {space.objective:.6f}")
         quantities = [
-            averaged(gamma, "gamma", "mean", "1 - cosine", 0.0),
+            averaged(gamma, "gamma", "mean"),
             *(
-                averaged(items[f"gamma/{name}"], f"gamma_{label_key(name)}", "mean", "1 - cosine", 0.0)
+                averaged(items[f"gamma/{name}"], f"gamma_{label_key(name)}", "mean")
                 for name in (names if len(names) > 2 else ())
             ),
             negation(tokens, labels),
@@ -139,7 +185,7 @@ class Shortcuts:
             quantities = [*probed, *quantities]
         if self.untouched is not None:
             quantities = [*self._untouched(texts, labels, self.untouched, field), *quantities]
-        return outcome(NAME, quantities, items=items, notes=[Note(NAME, text) for text in notes])
+        return outcome(self.description, quantities, items=items, notes=[Note(self.name, text) for text in notes])
 
     def _read(self, dataset: str, field: str | Sequence[str]) -> tuple[list[str], list[str], int]:
         texts, labels, unread, reason = list[str](), list[str](), 0, ""
@@ -184,17 +230,14 @@ def gained(right: NDArray[np.float64], labels: Sequence[str], subset: str) -> li
     """Accuracy of a probe and its gain over the commonest label, in per cent."""
     commonest = commonest_share(labels)
     return [
-        averaged(100.0 * (right - commonest), subset, "gain", "points", 0.0, headline=True),
-        averaged(100.0 * right, subset, "accuracy", "%", 100.0 * commonest),
+        averaged(100.0 * (right - commonest), subset, "gain"),
+        averaged(100.0 * right, subset, "accuracy", ideal=100.0 * commonest),
     ]
 
 
-def averaged(
-    values: NDArray[np.floating], subset: str, name: str, unit: str, ideal: float, *, headline: bool = False
-) -> Quantity:
-    """The mean of one value for each document."""
-    value, draws = float(values.mean()), mean_draws(values)
-    return Quantity(subset, name, value, draws, len(values), unit, ideal, headline=headline)
+def averaged(values: NDArray[np.floating], subset: str, name: str, ideal: float | None = None) -> Quantity:
+    """Return the mean of one value for each document; ``ideal`` where it depends on the data."""
+    return Quantity(subset, name, float(values.mean()), mean_draws(values), len(values), ideal=ideal)
 
 
 def negation(tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> Quantity:
@@ -202,7 +245,7 @@ def negation(tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> Quantity
     table = presence_table([negations(some) > 0 for some in tokens], labels)
     draws = association_draws(table)
     value = float(cramers_v(table))
-    return Quantity("negation", "association", value, draws, len(labels), "Cramer's V", 0.0, headline=True)
+    return Quantity("negation", "association", value, draws, len(labels))
 
 
 def token_places(entry: LMI, tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> NDArray[np.float64]:

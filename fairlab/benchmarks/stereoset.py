@@ -22,14 +22,14 @@ mabel-bert-base-uncased  84.55  56.25  73.98
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.backbone import RAISE_LENGTH, Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM, MaskQuery
@@ -59,19 +59,30 @@ from fairlab.data.published.stereoset import (
     read_stereoset,
 )
 from fairlab.metrics.stereoset import icat, mean_percent, related, stereotyped
+from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.text.words import TermFinder
-from fairlab.types import CannotScore
+from fairlab.types import PERSIST, CannotScore, Description, ItemTexts, QuantityInfo, Workload
 
 NADEEM, MEADE = "nadeem", "meade"
 INTRA, INTER = TASKS
 OVERALL = "overall"
+SOURCE = "stereoset/stereoset.json"
+CITATION = """\
+@inproceedings{nadeem2021stereoset,
+  title = {{StereoSet}: Measuring Stereotypical Bias in Pretrained Language Models},
+  author = {Nadeem, Moin and Bethke, Anna and Reddy, Siva},
+  booktitle = {Proceedings of the 59th Annual Meeting of the Association for Computational Linguistics},
+  year = {2021}
+}
+"""
+_of_100 = partial(QuantityInfo, low=0.0, high=100.0)
 KNOWS_LANGUAGE = 55.0  # language-model score; a model without knowledge of language has 50
 ENDS = (".", "!", "?")
 Array = NDArray[np.float64]
 
 
-class StereoSet:
+class StereoSet(Benchmark):
     """Language-model score, stereotype score and their combination, per domain and over all.
 
     Score of a candidate in the intrasentence task:
@@ -122,6 +133,29 @@ class StereoSet:
     """
 
     version: ClassVar[int] = 1
+    description = Description(
+        "stereoset",
+        "StereoSet",
+        "Does a language model prefer stereotypes, and does it prefer sense to nonsense?",
+        {
+            "icat": _of_100(
+                "ICAT score", "language modelling and fairness in one (100 is ideal, 50 is guessing)", "ICAT", 100.0
+            ),
+            "lms": _of_100(
+                "language-modelling score",
+                "meaningful candidates preferred to unrelated (100 is best)",
+                "%",
+                100.0,
+                useful=True,
+            ),
+            "ss": _of_100("stereotype score", "stereotypes preferred to anti-stereotypes (50 is fair)", "%", 50.0),
+        },
+        topic=PERSIST,
+        citation=CITATION,
+        needs=("token_log_probabilities",),
+        sources=(SOURCE,),
+        workload=Workload((255, 810, 962, 79), {"masked": 22, "causal": 81}),
+    )
 
     def __init__(
         self,
@@ -142,22 +176,15 @@ class StereoSet:
         self.path = path
         self.seen_in = seen_in
         self.measured_axes = {"": frozenset(self.domains)}
-        self.name = variant("stereoset", protocol, items, default=(NADEEM, ALL))
+        self.description = variant(self.description, protocol, items, default=(NADEEM, ALL))
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure; ``before`` holds the ``items`` of an earlier measurement."""
         scorer = likelihood(backbone)
-        examples = [
-            example
-            for example in read_stereoset(locate("stereoset/stereoset.json", self.path))
-            if example.domain in self.domains and example.task in self.tasks
-        ]
+        examples = self._asked()
         flagged = irregular_items(examples)
         notes = irregular_notes(self.name, flagged, self.items) + self._too_few(examples)
-        if self.items == REGULAR:
-            examples = [example for example in examples if example.id not in flagged]
-        examples = evenly(examples, self.limit, of=lambda example: (example.task, example.domain))
-        by_task = {task: [example for example in examples if example.task == task] for task in self.tasks}
+        examples, by_task = self._measured(examples, flagged)
         scores: dict[str, Array] = {}
         not_run: list[NotRun] = []
         for task, of_task in by_task.items():
@@ -173,7 +200,36 @@ class StereoSet:
         seen = seen_targets(examples, self.seen_in) if self.seen_in is not None else None
         measured = partial(stereoset_quantities, by_task, self.domains, seen=seen)
         earlier = measured(before) if before else []
-        return outcome(self.name, measured(scores), earlier, items=scores, not_run=not_run, notes=notes)
+        return outcome(self.description, measured(scores), earlier, items=scores, not_run=not_run, notes=notes)
+
+    def _asked(self) -> list[StereoSetItem]:
+        """Return the examples of the domains and tasks asked for."""
+        found = read_stereoset(locate(SOURCE, self.path))
+        return [one for one in found if one.domain in self.domains and one.task in self.tasks]
+
+    def _measured(
+        self, examples: Sequence[StereoSetItem], flagged: Collection[str]
+    ) -> tuple[list[StereoSetItem], dict[str, list[StereoSetItem]]]:
+        """Return those of the examples that are measured, all and by task."""
+        kept = [one for one in examples if self.items != REGULAR or one.id not in flagged]
+        kept = evenly(kept, self.limit, of=lambda one: (one.task, one.domain))
+        return kept, {task: [one for one in kept if one.task == task] for task in self.tasks}
+
+    def texts(self) -> list[ItemTexts]:
+        """Return the context and the three candidates of every example, by task."""
+        asked = self._asked()
+        return [
+            ItemTexts(
+                task,
+                ["stereotype", "anti-stereotype", "unrelated"],
+                [f"{one.domain}: {one.target}" for one in examples],
+                [[one.context, *one.sentences] for one in examples],
+                part=task,
+                groups=[one.domain for one in examples],
+                licence="CC-BY-SA-4.0",
+            )
+            for task, examples in self._measured(asked, irregular_items(asked))[1].items()
+        ]
 
     def _scores(self, scorer: MaskedLM | CausalLM, task: str, examples: Sequence[StereoSetItem]) -> Array:
         """Scores (N, 3).
@@ -234,7 +290,7 @@ def word_probabilities(
     for text, ids, target in zip(filled, scorer.tokenize(filled), targets, strict=True):
         if scorer.mask_id not in ids:
             limit = scorer.backbone.max_length
-            raise CannotScore(f"'{text}' is longer than backbone.max_length={limit} up to its mask; raise that")
+            raise CannotScore(f"'{text}' is longer than max_length={limit} up to its mask; {RAISE_LENGTH}")
         queries.append(MaskQuery(ids, ids.index(scorer.mask_id), target))
     probabilities = np.exp(scorer.log_probabilities(queries, progress=progress))
     ends = np.cumsum([len(ids) for ids in subwords])
@@ -311,9 +367,9 @@ def _of_subset(
     lms, ss = by_term(targets, related(scores_N3)), by_term(targets, stereotyped(scores_N3))
     of = partial(quantity, subset=subset, n=len(examples))
     return [
-        of(mean_percent, lms, name="lms", unit="%", ideal=100.0),
-        of(mean_percent, ss, name="ss", unit="%", ideal=50.0),
-        of(icat, lms, ss, name="icat", unit="ICAT", ideal=100.0, headline=headline),
+        of(mean_percent, lms, name="lms"),
+        of(mean_percent, ss, name="ss"),
+        of(icat, lms, ss, name="icat", headline=headline),
     ]
 
 

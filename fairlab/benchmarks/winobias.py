@@ -19,13 +19,24 @@ from fairlab.benchmarks.readings import OF_GENDER, Items, Quantity, evenly, outc
 from fairlab.data.published.download import locate
 from fairlab.data.published.winobias import SPLITS, TYPES, WinoBiasPair, read_winobias
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
+from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
+from fairlab.types import PERSIST, Description, ItemTexts, QuantityInfo, Workload
 
 PUBLISHED = 1584  # pairs: 396 of each type and split
 ALL = "all"
+CITATION = """\
+@inproceedings{zhao2018gender,
+  title = {Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods},
+  author = {Zhao, Jieyu and Wang, Tianlu and Yatskar, Mark and Ordonez, Vicente and Chang, Kai-Wei},
+  booktitle = {Proceedings of the 2018 Conference of the North American Chapter of the Association for Computational
+    Linguistics},
+  year = {2018}
+}
+"""
 
 
-class WinoBias:
+class WinoBias(Benchmark):
     """Preference for the stereotypical over the anti-stereotypical pronoun, in sentences alike but for it.
 
     "The mechanic gave the clerk a present because it was [her | his] birthday": the pronoun refers to the clerk, one of
@@ -51,8 +62,29 @@ class WinoBias:
     """
 
     version: ClassVar[int] = 1
-
-    name = "winobias"
+    description = Description(
+        "winobias",
+        "WinoBias",
+        "Does a language model expect the pronoun of an occupation's stereotype?",
+        {
+            "pro_preferred": QuantityInfo(
+                "stereotype preferred",
+                "pairs whose stereotypical version is likelier (50 is fair)",
+                "% of pairs",
+                50.0,
+                0.0,
+                100.0,
+            ),
+            "margin": QuantityInfo(
+                "margin", "log-likelihood of the stereotypical version less the other's (0 is fair)", "nats", 0.0
+            ),
+        },
+        topic=PERSIST,
+        citation=CITATION,
+        needs=("token_log_probabilities",),
+        sources=("winobias",),
+        workload=Workload((785, 780), {"masked": 17, "causal": 29}),
+    )
     measured_axes = OF_GENDER
 
     def __init__(self, limit: int | None = None) -> None:
@@ -60,6 +92,17 @@ class WinoBias:
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure both types; ``before`` holds the ``items`` of an earlier measurement."""
+        pairs, left_out = self._pairs()
+        versions = [version for kind in TYPES for pair in pairs[kind] for version in (pair.pro, pair.anti)]
+        scores = pronoun_log_likelihoods(backbone, versions, progress=self.name).reshape(-1, 2)
+        items = dict(zip(TYPES, np.split(scores, [len(pairs[TYPES[0]])]), strict=True))
+        clusters = {kind: [pair.cluster for pair in pairs[kind]] for kind in TYPES}
+        earlier = winobias_quantities(clusters, before) if before else []
+        notes = self._notes(scores, left_out)
+        return outcome(self.description, winobias_quantities(clusters, items), earlier, items=items, notes=notes)
+
+    def _pairs(self) -> tuple[dict[str, list[WinoBiasPair]], list[str]]:
+        """Return the pairs of each type, and the lines that are left out."""
         pairs: dict[str, list[WinoBiasPair]] = {}
         left_out: list[str] = []
         for kind in TYPES:
@@ -70,13 +113,22 @@ class WinoBias:
                 pairs[kind] += found
                 left_out += others
             pairs[kind] = evenly(pairs[kind], self.limit)
-        versions = [version for kind in TYPES for pair in pairs[kind] for version in (pair.pro, pair.anti)]
-        scores = pronoun_log_likelihoods(backbone, versions, progress=self.name).reshape(-1, 2)
-        items = dict(zip(TYPES, np.split(scores, [len(pairs[TYPES[0]])]), strict=True))
-        clusters = {kind: [pair.cluster for pair in pairs[kind]] for kind in TYPES}
-        earlier = winobias_quantities(clusters, before) if before else []
-        notes = self._notes(scores, left_out)
-        return outcome(self.name, winobias_quantities(clusters, items), earlier, items=items, notes=notes)
+        return pairs, left_out
+
+    def texts(self) -> list[ItemTexts]:
+        """Return both versions of every pair, by type."""
+        values = ["log-likelihood of the stereotype", "of the other"]
+        return [
+            ItemTexts(
+                kind,
+                values,
+                [f"{pair.cluster} {k + 1}" for k, pair in enumerate(pairs)],
+                [[pair.pro.text, pair.anti.text] for pair in pairs],
+                part=kind,
+                licence="MIT",
+            )
+            for kind, pairs in self._pairs()[0].items()
+        ]
 
     def _notes(self, scores_P2: NDArray[np.floating], left_out: Sequence[str]) -> list[Note]:
         notes = []
@@ -105,14 +157,10 @@ def winobias_quantities(clusters: Mapping[str, Sequence[str]], items: Items) -> 
                 *preferred,
                 subset=subset,
                 name="pro_preferred",
-                unit="% of pairs",
-                ideal=50.0,
                 n=len(margin),
                 headline=subset == ALL,
             )
         )
         sums = cluster_sums(margin, labels[subset])
-        found.append(
-            quantity(ratio_of_means, *sums, subset=subset, name="margin", unit="nats", ideal=0.0, n=len(margin))
-        )
+        found.append(quantity(ratio_of_means, *sums, subset=subset, name="margin", n=len(margin)))
     return found

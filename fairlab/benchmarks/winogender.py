@@ -20,13 +20,24 @@ from fairlab.data.published.download import locate
 from fairlab.data.published.winogender import Schema, read_occupation_statistics, read_winogender, schemas
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
 from fairlab.metrics.classification import pearson
+from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
-from fairlab.types import FairlabError
+from fairlab.types import PERSIST, Description, FairlabError, ItemTexts, QuantityInfo, Workload
 
 PUBLISHED = 240  # schemas of three sentences
+SENTENCES = "winogender/all_sentences.tsv"
+CITATION = """\
+@inproceedings{rudinger2018gender,
+  title = {Gender Bias in Coreference Resolution},
+  author = {Rudinger, Rachel and Naradowsky, Jason and Leonard, Brian and Van Durme, Benjamin},
+  booktitle = {Proceedings of the 2018 Conference of the North American Chapter of the Association for Computational
+    Linguistics},
+  year = {2018}
+}
+"""
 
 
-class Winogender:
+class Winogender(Benchmark):
     """Preference for the male, female or neutral pronoun in sentences that fit all three.
 
     A masked LM is asked for log p(pronoun | sentence with it masked), in the form the sentence needs (he, him or his;
@@ -49,8 +60,34 @@ class Winogender:
     """
 
     version: ClassVar[int] = 1
-
-    name = "winogender"
+    description = Description(
+        "winogender",
+        "Winogender",
+        "Does a language model expect the pronoun of those who usually do the work?",
+        {
+            "male_ratio": QuantityInfo(
+                "male first", "sentences in which 'he' is likelier than 'she' (0.5 is fair)", "ratio", 0.5, 0.0, 1.0
+            ),
+            "margin": QuantityInfo("margin", "log-likelihood of 'he' less that of 'she' (0 is fair)", "nats", 0.0),
+            "neutral_first": QuantityInfo(
+                "neutral first", "sentences in which 'they' is likeliest", "ratio", low=0.0, high=1.0
+            ),
+            "women_correlation": QuantityInfo(
+                "correlation with employment",
+                "how closely pronouns follow the share of women in an occupation (0 is fair)",
+                "Pearson r",
+                0.0,
+                -1.0,
+                1.0,
+                headline=True,
+            ),
+        },
+        topic=PERSIST,
+        citation=CITATION,
+        needs=("token_log_probabilities",),
+        sources=(SENTENCES,),
+        workload=Workload((60,), {"masked": 85, "causal": 199}),
+    )
     measured_axes = OF_GENDER
 
     def __init__(self, limit: int | None = None) -> None:
@@ -58,17 +95,30 @@ class Winogender:
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure; ``before`` holds the ``items`` of an earlier measurement."""
-        found = schemas(read_winogender(locate("winogender/all_sentences.tsv")))
+        found = schemas(read_winogender(locate(SENTENCES)))
         women = read_occupation_statistics(locate("winogender/occupations-stats.tsv"))
         if missing := sorted({schema.occupation for schema in found} - set(women)):
             raise FairlabError(f"occupations-stats.tsv of Winogender lacks {', '.join(missing)}; fetch it again")
-        occupations = evenly(list(dict.fromkeys(schema.occupation for schema in found)), self.limit)
-        found = [schema for schema in found if schema.occupation in occupations]
+        found = self._limited(found)
         versions = [version for schema in found for version in (schema.male, schema.female, schema.neutral)]
         scores = pronoun_log_likelihoods(backbone, versions, progress=self.name).reshape(-1, 3)
         earlier = winogender_quantities(found, women, before["log_likelihoods"]) if before else []
         now = winogender_quantities(found, women, scores)
-        return outcome(self.name, now, earlier, items={"log_likelihoods": scores}, notes=self._notes(scores))
+        return outcome(self.description, now, earlier, items={"log_likelihoods": scores}, notes=self._notes(scores))
+
+    def _limited(self, found: Sequence[Schema]) -> list[Schema]:
+        occupations = evenly(list(dict.fromkeys(schema.occupation for schema in found)), self.limit)
+        return [schema for schema in found if schema.occupation in occupations]
+
+    def texts(self) -> list[ItemTexts]:
+        """Return the three versions of every schema."""
+        groups = read_winogender(locate(SENTENCES))
+        by_id = {group.id: [group.versions[name] for name in ("man", "woman", "neutral")] for group in groups}
+        found = self._limited(schemas(groups))
+        ids, occupations = [schema.id for schema in found], [schema.occupation for schema in found]
+        values = ["log-likelihood of he", "of she", "of they"]
+        texts = [by_id[name] for name in ids]
+        return [ItemTexts("log_likelihoods", values, ids, texts, groups=occupations, licence="MIT")]
 
     def _notes(self, scores_S3: NDArray[np.floating]) -> list[Note]:
         notes = []
@@ -98,25 +148,16 @@ def winogender_quantities(
     occupations = [schema.occupation for schema in found]
     margin = _margins(scores_S3)
 
-    def over_schemas(values: NDArray[np.floating], name: str, unit: str, ideal: float | None) -> Quantity:
+    def over_schemas(values: NDArray[np.floating], name: str) -> Quantity:
         sums = cluster_sums(values, occupations)
-        return quantity(ratio_of_means, *sums, subset="all", name=name, unit=unit, ideal=ideal, n=len(values))
+        return quantity(ratio_of_means, *sums, subset="all", name=name, n=len(values))
 
     referring = [schema.of_occupation for schema in found]
     sums, sizes = cluster_sums(margin[referring], [schema.occupation for schema in found if schema.of_occupation])
     percent = [women[name] for name in dict.fromkeys(schema.occupation for schema in found if schema.of_occupation)]
     return [
-        over_schemas((np.sign(margin) + 1) / 2, "male_ratio", "ratio", 0.5),
-        over_schemas(margin, "margin", "nats", 0.0),
-        over_schemas(_neutral_first(scores_S3), "neutral_first", "ratio", None),
-        quantity(
-            pearson,
-            percent,
-            sums / sizes,
-            subset="occupations",
-            name="women_correlation",
-            unit="Pearson r",
-            ideal=0.0,
-            headline=True,
-        ),
+        over_schemas((np.sign(margin) + 1) / 2, "male_ratio"),
+        over_schemas(margin, "margin"),
+        over_schemas(_neutral_first(scores_S3), "neutral_first"),
+        quantity(pearson, percent, sums / sizes, subset="occupations", name="women_correlation"),
     ]

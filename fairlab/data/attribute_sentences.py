@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-import lightning
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch import Batch
-from fairlab.data.batch_stream import batches_done, loader
+from fairlab.data.batch_stream import Loading, batches_done, loader
 from fairlab.data.batching import AlternatingBatches, BucketedBatches
 from fairlab.data.counterfactual import CounterfactualData, GroupBatch
 from fairlab.data.text import SENTENCE_END, read
@@ -33,7 +32,6 @@ from fairlab.data.word_lists import (
     split_by_hash,
 )
 from fairlab.lexicons import load_lexicon
-from fairlab.protocols import TrainingData
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -89,7 +87,7 @@ class SentenceBatch(Batch):
         return len(self.kinds)
 
 
-class AttributeSentences(lightning.LightningDataModule, TrainingData):
+class AttributeSentences(Loading):
     """Sentences of plain text by the listed words they hold, in batches of one kind each, in random order.
 
     Args:
@@ -234,7 +232,7 @@ class AttributeSentences(lightning.LightningDataModule, TrainingData):
         def collate(chosen: list[Sentence]) -> SentenceBatch:
             return SentenceBatch.of(chosen, self.encoder.padding_id)
 
-        return loader(self.sentences[split], batches, collate)
+        return loader(self.sentences[split], batches, collate, self.num_workers)
 
 
 def tokenized(found: Sequence[Found], encoder: Backbone) -> list[Sentence]:

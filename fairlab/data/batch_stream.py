@@ -21,13 +21,16 @@ def batches_done(trainer: lightning.Trainer | None) -> int:
     return int(trainer.fit_loop.epoch_loop.batch_progress.current.ready) if trainer else 0
 
 
-def loader(items: Any, batches: Iterable[list[int]], collate: Callable[[list[Any]], Any]) -> DataLoader[Any]:
+def loader(
+    items: Any, batches: Iterable[list[int]], collate: Callable[[list[Any]], Any], workers: int = 0
+) -> DataLoader[Any]:
     """Batches of items, by their positions; of several processes of a run, each gets its share of every batch.
 
     Args:
         items: a sequence to take items from; a range where the positions themselves are collated.
         batches: the positions of the items in each batch.
         collate: function from the items of a batch to the batch.
+        workers: number of processes that make batches ahead; 0 makes them in this one. The batches are the same.
     """
 
     def shared(chosen: list[Any]) -> Any:
@@ -36,10 +39,27 @@ def loader(items: Any, batches: Iterable[list[int]], collate: Callable[[list[Any
         )  # cut when padded, so that nothing depends on the number of processes
 
     # A generator of its own keeps the loader from drawing on the global one, which a resumed run could not repeat.
-    return DataLoader(items, batch_sampler=batches, collate_fn=shared, generator=torch.Generator())
+    return DataLoader(
+        items,
+        batch_sampler=batches,
+        collate_fn=shared,
+        generator=torch.Generator(),
+        num_workers=workers,
+        multiprocessing_context="fork" if workers else None,  # what collates need not be pickled
+    )
 
 
-class Streamed(lightning.LightningDataModule, TrainingData):
+class Loading(lightning.LightningDataModule, TrainingData):
+    """Training data that gives its batches by :func:`loader`.
+
+    Attributes:
+        num_workers: number of processes that make batches ahead; 0 makes them in the training process.
+    """
+
+    num_workers: int = 0
+
+
+class Streamed(Loading):
     """Training and validation batches of similar length.
 
     Attributes:
@@ -77,4 +97,4 @@ class Streamed(lightning.LightningDataModule, TrainingData):
         return BucketedBatches(self.lengths(split), self.batch_size, epochs=epochs, seed=self.seed, skip=skip)
 
     def _loader(self, split: str, batches: BucketedBatches) -> DataLoader[int]:
-        return loader(range(len(batches.lengths)), batches, partial(self.collate, split))
+        return loader(range(len(batches.lengths)), batches, partial(self.collate, split), self.num_workers)

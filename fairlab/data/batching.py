@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
+from fairlab.data.seeding import seed_of
+
 POOL_BATCHES = 50
 
 
@@ -44,7 +46,7 @@ class BucketedBatches:
 
     def epoch(self, epoch: int) -> list[list[int]]:
         """The batches of one epoch, the smaller ones last."""
-        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch)
+        generator = torch.Generator().manual_seed(seed_of(self.seed, epoch))
         order = torch.randperm(len(self.lengths), generator=generator)
         full: list[torch.Tensor] = []
         rest: list[torch.Tensor] = []
@@ -98,5 +100,5 @@ class AlternatingBatches:
             for start, kind in zip(self.starts, self.kinds, strict=True)
             for batch in kind.epoch(epoch)[: self.each]
         ]
-        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch)
+        generator = torch.Generator().manual_seed(seed_of(self.seed, epoch))
         return [drawn[number] for number in torch.randperm(len(drawn), generator=generator)]

@@ -18,7 +18,8 @@ import numpy as np
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.batch_stream import Streamed
-from fairlab.data.entry_blocks import PackedBatch, collated, packed
+from fairlab.data.block_collator import PackedBatch, collated
+from fairlab.data.entry_blocks import packed
 from fairlab.data.stream.formats import TABLES
 from fairlab.data.stream.rows import read_rows
 from fairlab.data.stream.subsample import fair_choice

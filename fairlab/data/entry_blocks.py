@@ -1,35 +1,9 @@
-"""Pieces of entries in blocks of tokens, and blocks in batches, none of which sees another."""
+"""Pieces of entries in blocks of tokens."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import torch
-from torch import Tensor
-
-from fairlab.data.batch import Batch
-
-NOT_SCORED = -100  # torch's cross-entropy leaves it out
-
-
-@dataclass(frozen=True)
-class PackedBatch(Batch):
-    """B blocks of T tokens, each of several entries behind one another.
-
-    Attributes:
-        input_ids: token ids (B, T), padded.
-        position_ids: position of each token in its entry, (B, T); they start again from 0 at each entry, by which the
-            model keeps entries apart.
-        targets: the next token of the same entry, (B, T); ``NOT_SCORED`` at the last one and at padding.
-        positions: position of each block in its split, (B,).
-    """
-
-    input_ids: Tensor
-    position_ids: Tensor
-    targets: Tensor
-    positions: Tensor
 
 
 def packed(lengths: Sequence[int], room: int) -> list[list[int]]:
@@ -55,20 +29,3 @@ def packed(lengths: Sequence[int], room: int) -> list[list[int]]:
         blocks[number].append(position)
         insort(left, (rest - lengths[position], number))
     return blocks
-
-
-def collated(blocks: Sequence[Sequence[Sequence[int]]], positions: Sequence[int], padding_id: int) -> PackedBatch:
-    """Blocks as one batch, padded to the fullest; every padding token is a piece of its own."""
-    longest = max(sum(map(len, pieces)) for pieces in blocks)
-    shape = (len(blocks), longest)
-    input_ids, position_ids = torch.full(shape, padding_id), torch.zeros(shape, dtype=torch.long)
-    targets = torch.full(shape, NOT_SCORED)
-    for row, pieces in enumerate(blocks):
-        start = 0
-        for piece in pieces:
-            end = start + len(piece)
-            input_ids[row, start:end] = torch.tensor(piece)
-            position_ids[row, start:end] = torch.arange(len(piece))
-            targets[row, start : end - 1] = torch.tensor(piece[1:])
-            start = end
-    return PackedBatch(input_ids, position_ids, targets, torch.tensor(positions))

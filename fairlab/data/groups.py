@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairlab.data.reads import note_read
 from fairlab.data.stream.formats import FORMATS, TABLES, BadRow, found_in
 from fairlab.data.stream.manifest import data_files, dataset_facts
 from fairlab.data.stream.saved import saved_folder
@@ -48,7 +49,8 @@ def groups_files(path: str) -> list[Path]:
     if saved_folder(str(place)) is not None or not place.exists():
         return []
     if place.is_dir():
-        return data_files(place)
+        return [note_read(file) for file in data_files(place)]
+    note_read(place)
     return [] if place.suffix in TABLES and place.suffix != ".jsonl" else [place]
 
 

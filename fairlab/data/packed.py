@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import lightning
 import numpy as np
 import torch
 from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerBase
 
 from fairlab.backbones.backbone import Backbone, pad
-from fairlab.data.batch_stream import batches_done, loader
+from fairlab.data.batch_stream import Loading, batches_done, loader
 from fairlab.data.block_order import BlockBatches
 from fairlab.data.corpus import SPLITS, TextBatch
 from fairlab.data.prepared import FORMAT, NAME
@@ -25,15 +25,16 @@ from fairlab.data.preparing import PartMaker, prepare
 from fairlab.data.text import text_files
 from fairlab.data.word_tokens import tokenizer_sha256
 from fairlab.files import sha256
-from fairlab.protocols import DescribedAugmentation, TextAugmentation, TrainingData
+from fairlab.protocols import DescribedAugmentation, TextAugmentation
 from fairlab.text.fingerprints import Fingerprints
+from fairlab.text.pipeline import SPACY
 from fairlab.types import FairlabError
 
 UNKNOWN = "not told"  # of an augmentation that does not describe itself
 RULES = (".py", ".yaml", ".csv", ".txt")
 
 
-class PackedText(lightning.LightningDataModule, TrainingData):
+class PackedText(Loading):
     """Running text, read passage by passage, in blocks that are filled to the last token.
 
     A passage is a run of sentences of one file, up to so many tokens; it is what an augmentation rewrites and what is
@@ -210,7 +211,7 @@ class PackedText(lightning.LightningDataModule, TrainingData):
             rows = [np.concatenate([[first], tokens.read(k * room, (k + 1) * room), [last]]) for k in positions]
             return TextBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions))
 
-        return loader(range(self.blocks(split)), batches, collate)
+        return loader(range(self.blocks(split)), batches, collate, self.num_workers)
 
 
 def prepared_folder(root: Path, made_of: Mapping[str, Any], sources: Sequence[Path]) -> Path:
@@ -241,10 +242,11 @@ def augmentation_facts(augmentation: TextAugmentation | None) -> dict[str, Any]:
 
 @cache
 def rules_revision() -> str:
-    """Hash of the code and the lists that decide what rules make of a text."""
+    """Return a hash of what decides how rules change a text: code, lists, and a parser that the environment names."""
     package = Path(__file__).parents[1]
     parts = ("rewriting", "text", "lexicons", "augmentation")
-    return sha256(*sorted(file for part in parts for file in (package / part).rglob("*") if file.suffix in RULES))[:16]
+    files = sorted(file for part in parts for file in (package / part).rglob("*") if file.suffix in RULES)
+    return sha256(*files)[:16] + os.environ.get(SPACY, "")
 
 
 def _files(path: str) -> list[Path]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.data.stream.parts import is_as_listed
 from fairlab.files import sha256, write_whole
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -106,14 +107,6 @@ def file_entry(file: Path) -> dict[str, Any]:
     """Name, bytes, time of change and SHA-256 of a file."""
     status = file.stat()
     return {"file": file.name, "bytes": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": sha256(file)}
-
-
-def is_as_listed(file: Path, entry: Mapping[str, Any]) -> bool:
-    """Whether a file is as it was; it is only read where its time of change is another one."""
-    status = file.stat()
-    if status.st_size != entry["bytes"]:
-        return False
-    return status.st_mtime_ns == entry["mtime_ns"] or sha256(file) == entry["sha256"]
 
 
 def open_prepared(folder: Path, made_of: Mapping[str, Any], sources: Sequence[Path]) -> Prepared:

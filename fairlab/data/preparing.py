@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,15 +16,15 @@ from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 from fairlab.data.corpus import SPLITS
-from fairlab.data.parts import FinishedPart, begin, forget_parts
 from fairlab.data.prepared import NAME, Prepared, file_entry, open_prepared
 from fairlab.data.stream.formats import LONGEST_LINE, PROBED, TABLES, BadRow
 from fairlab.data.stream.manifest import data_files
+from fairlab.data.stream.parts import FinishedPart, changed_facts
 from fairlab.data.stream.rows import read_rows
 from fairlab.data.stream.shards import NAMED, drawn_ahead, end_with_parent, process_pool
 from fairlab.data.text import SENTENCE_END, WRAPPED, cut_sentences, held_out
 from fairlab.data.word_tokens import WordTokens
-from fairlab.files import no_space_is_one_sentence, replaced_when_written
+from fairlab.files import no_space_is_one_sentence, replaced_when_written, write_whole
 from fairlab.protocols import BatchedTextAugmentation, TextAugmentation
 from fairlab.text import gutenberg
 from fairlab.text.fingerprints import Fingerprints
@@ -32,6 +33,7 @@ from fairlab.types import DataUnavailable, FairlabError
 PART = 4_000_000  # characters of a shard, a little more where a paragraph ends later
 AT_ONCE = 2000  # sentences tokenized together
 TOGETHER = 256  # passages perturbed together
+BEGUN, PARTS = "begun.json", "parts"  # what a preparation that was killed resumes from
 
 Made = tuple[dict[str, Any], Fingerprints]
 Pair = tuple[str, str]  # the original text, and what stands in its place in the corpus
@@ -115,13 +117,16 @@ class PartMaker:
                 yield Passage(original, there, ids, None)
 
     def make(self, part: TextPart) -> Made:
-        """Write the shard of a part, unless that was done: its counts, and fingerprints of its training texts."""
-        finished = FinishedPart(self.folder, part.number)
-        made = finished.read()
-        if made is None:
-            made = self._make(part)
-            finished.write(*made)
-        return made
+        """Write the shard of a part unless it is finished; return its counts and fingerprints of its training texts."""
+        own = self.folder / PARTS / f"{part.number:05}"
+        finished = FinishedPart(self.folder, own / "counts.json")
+        found, seen = finished.read(), Fingerprints.load(own)
+        if found is None or seen is None:
+            found, seen = self._make(part)
+            own.mkdir(parents=True, exist_ok=True)
+            seen.save(own)
+            finished.write(found)
+        return found, seen
 
     def _make(self, part: TextPart) -> Made:
         ids: dict[str, list[NDArray[np.int64]]] = {split: [] for split in SPLITS}
@@ -146,7 +151,7 @@ class PartMaker:
             ids["train"][place] = made
         found["passages_changed"] = len(replaced)
         shard = {split: self._write(f"{split}-{part.number:05}.tokens", rows) for split, rows in ids.items()}
-        return {**found, "shard": {split: entry for split, entry in shard.items() if entry["tokens"]}}, seen
+        return {**found, "files": {split: entry for split, entry in shard.items() if entry["tokens"]}}, seen
 
     def _texts(self, passages: Sequence[Passage]) -> list[str]:
         """What stands in the place of each passage."""
@@ -209,6 +214,21 @@ def prepare(
     return open_prepared(folder, made_of, sources)
 
 
+def begin(folder: Path, facts: dict[str, Any]) -> None:
+    """Make a folder to prepare text in: as a killed process left it if that prepared the same, else empty.
+
+    Args:
+        folder: Folder to prepare text in.
+        facts: All that decides the shards.
+    """
+    if changed_facts(folder / BEGUN, facts):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        write_whole(folder / BEGUN, json.dumps(facts))
+    for half_written in folder.glob(".*"):
+        half_written.unlink()
+
+
 def _make(
     folder: Path,
     made_of: dict[str, Any],
@@ -221,13 +241,14 @@ def _make(
     seen = Fingerprints()
     parts = text_parts(sources, made_of["field"], made_of["original"], made_of["limit_characters"])
     for found, some in _here(parts, own) if num_proc == 1 else _in_processes(parts, own, num_proc):
-        manifest.shards.append(found["shard"])
+        manifest.shards.append(found["files"])
         manifest.original_tokens += found["original_tokens"]
         for name in manifest.counts:
             manifest.counts[name] += found[name]
         seen.take(some)
     seen.save(folder)
-    forget_parts(folder)
+    shutil.rmtree(folder / PARTS, ignore_errors=True)  # what only tells how far a preparation is
+    (folder / BEGUN).unlink(missing_ok=True)
     manifest.write(folder)
 
 

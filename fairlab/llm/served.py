@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from fairlab.fetching.table import fetched
+from fairlab.backbones.model_cache import FETCH, cached_folder, cached_model
 from fairlab.files import sha256
 from fairlab.llm.exchange import Attempt, Request
 from fairlab.llm.local import HASH_SHOWN
@@ -24,7 +24,7 @@ class ServedModel:
     these.
 
     Args:
-        name: name of a model that ``fairlab fetch`` brings, or the path of a GGUF file.
+        name: Path of a GGUF file, or the hub name of a model in fairlab's own cache.
         program: what serves, as :func:`fairlab.llm.program.find_program` takes it.
         arguments: further arguments of that program, as it spells them.
         port: port on 127.0.0.1; None takes a free one.
@@ -33,7 +33,7 @@ class ServedModel:
         total_timeout: number of seconds a call may take in all.
 
     Raises:
-        FairlabError: the model has not been fetched, is none that can be served, or there is nothing to serve it with.
+        FairlabError: The model is not in the cache, cannot be served, or there is no program to serve it with.
     """
 
     batch_size = 1
@@ -53,7 +53,12 @@ class ServedModel:
             weights, memory, called = Path(name), Path(name).stat().st_size, Path(name).stem
             self.expected = sha256(weights)
         else:
-            model = fetched(name)
+            model = cached_model(name)
+            if model is None:
+                raise FairlabError(
+                    f"the model {name} is no file, and is not in {cached_folder(name)}; give the path of a GGUF file "
+                    f"as llm.model, or bring a model that this command lists: {FETCH}"
+                )
             if model.memory is None:
                 raise FairlabError(f"{name} is an encoder, and no model that answers; take another llm.model")
             (file,) = model.files
@@ -92,9 +97,7 @@ class ServedModel:
 
     def _ensure(self) -> None:
         if not self.own.starts and (found := sha256(self.weights)) != self.expected:
-            raise FairlabError(
-                f"{self.weights} has SHA-256 {found}, not {self.expected}; remove it and run fairlab fetch again"
-            )
+            raise FairlabError(f"{self.weights} has SHA-256 {found}, not {self.expected}; remove it and fetch it again")
         self.own.ensure()
 
 

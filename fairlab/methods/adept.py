@@ -70,6 +70,12 @@ class ADEPT(PrototypeDebiasing):
     """
 
     title = "finetuning with the criterion of ADEPT (ADEPT-F)"
+    citation = """@inproceedings{yang2023adept,
+  title = {{ADEPT}: A {DEbiasing} {PrompT} Framework},
+  author = {Yang, Ke and Yu, Charles and Fung, Yi R. and Li, Manling and Ji, Heng},
+  booktitle = {Proceedings of AAAI},
+  year = {2023}
+}"""
     rho: Tensor
 
     def __init__(

@@ -6,7 +6,8 @@ training steps; both are :class:`OfEncoder` and meet :class:`fairlab.protocols.M
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,14 @@ from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.distributed.tensor import DTensor
+from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.export import export_backbone
 from fairlab.backbones.trust import WEIGHTS
+from fairlab.data.seeding import seed_of
+from fairlab.methods.optimizing import Decayed, linear, make_optimizer, make_schedule, takes_one_pass
 from fairlab.types import FairlabError
 
 
@@ -28,8 +32,9 @@ class OfEncoder:
     """A method that changes a pretrained model in place.
 
     Attributes:
-        title: what the method is called in reports and model cards.
-        limits: what its readings do not show, in one or two sentences for the model card.
+        title: Name of the method in reports and model cards.
+        limits: What its readings do not show, in one or two sentences for the model card.
+        citation: BibTeX entry of its publication, or a sentence that says whose work it is.
         encoder: the backbone that is trained.
         epochs: number of passes over the training data.
         validate_every: number of training steps between two validations.
@@ -41,6 +46,7 @@ class OfEncoder:
 
     title: str
     limits: str
+    citation: str
     encoder: Backbone
     epochs: int
     validate_every: int
@@ -50,8 +56,8 @@ class OfEncoder:
     measurable_before = True
 
     def facts(self) -> dict[str, object]:
-        """What the record holds about the trained model beside its configuration."""
-        return {"title": self.title, "limits": self.limits}
+        """Return what the record holds about the trained model in addition to its configuration."""
+        return {"title": self.title, "limits": self.limits, "citation": self.citation}
 
     def measured(self, phase: str) -> Backbone:
         """The model that benchmarks measure in a phase, ``before`` or ``after``: the same object, as it is then."""
@@ -87,10 +93,17 @@ class Trained(OfEncoder, lightning.LightningModule):
         seed: decides dropout and masks, together with the step alone, so that a continued run repeats the steps of an
             uninterrupted one.
         clip: the largest norm of the gradient; None leaves gradients as they are.
+        optimizer: what makes the optimizer, see :mod:`fairlab.methods.optimizing`; a configuration sets its own.
+        schedule: what makes the schedule of the learning rate; None leaves the rate as it is.
+        decayed: weights that decay, ``all`` or ``matrices``.
     """
 
     seed: int
+    lr: float
     clip: float | None = None
+    optimizer: Callable[..., Optimizer] = torch.optim.AdamW
+    schedule: Callable[..., LRScheduler] | None = partial(linear)
+    decayed: Decayed = "all"
 
     def configure_model(self) -> None:
         """Divide the weights among the processes, where the trainer asks for it."""
@@ -99,7 +112,7 @@ class Trained(OfEncoder, lightning.LightningModule):
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         """Seed the step."""
-        torch.manual_seed(self.seed * 1_000_003 + batch_idx * self.trainer.world_size + self.global_rank)
+        torch.manual_seed(seed_of(self.seed, batch_idx * self.trainer.world_size + self.global_rank))
 
     def log_training(self, parts: Mapping[str, Tensor], size: int) -> None:
         """Log ``loss`` and the other parts of a step, all of the whole batch.
@@ -142,17 +155,38 @@ class Trained(OfEncoder, lightning.LightningModule):
         """Number of trained weights."""
         return sum(parameter.numel() for parameter in self.trained_weights)
 
-    def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
-        """Clip the gradient's norm; not by Lightning, which refuses to for an optimizer of one pass."""
-        if self.clip:
-            torch.nn.utils.clip_grad_norm_(self.trained_weights, self.clip)
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        """Make the optimizer, and the schedule, which moves the learning rate at every step.
 
-    def adamw(self, weights: Any, **settings: Any) -> torch.optim.AdamW:
-        """AdamW that updates all weights in one pass, in a quarter of the time that one after the other takes on a CPU.
-
-        With ``trainer.precision=16-mixed`` one after the other, as clipping wants gradients whose scale is undone.
+        All weights are updated in one pass where the optimizer offers it, in a quarter of the time that one after the
+        other takes on a CPU; not where clipping wants gradients whose scale (``precision=16-mixed``) is undone.
         """
-        return torch.optim.AdamW(weights, fused=self.trainer.precision != "16-mixed", **settings)
+        values = {"lr": self.lr, "weight_decay": getattr(self, "weight_decay", 0.0)}
+        values |= {"betas": self.betas} if hasattr(self, "betas") else {}
+        if takes_one_pass(self.optimizer):
+            values["fused"] = self.trainer.precision != "16-mixed" or not self.clip
+        optimizer = make_optimizer(self.optimizer, self.trained_weights, self.decayed, values)
+        if self.schedule is None:
+            return optimizer
+        steps = optimizer_steps(self)
+        values = {"warmup": getattr(self, "warmup", 0.0), "floor": getattr(self, "decay", 0.0)}
+        schedule = make_schedule(self.schedule, optimizer, min(steps, self.steps or steps), values)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: Any,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip the gradient by the trainer's value, else its norm by the method's.
+
+        Lightning itself refuses to clip for an optimizer of one pass.
+        """
+        if gradient_clip_val and gradient_clip_algorithm == "value":
+            torch.nn.utils.clip_grad_value_(self.trained_weights, gradient_clip_val)
+        elif norm := gradient_clip_val if gradient_clip_val is not None else self.clip:
+            torch.nn.utils.clip_grad_norm_(self.trained_weights, norm)
 
 
 def refuse_unless_above_zero(**values: Any) -> None:
@@ -175,11 +209,6 @@ def optimizer_steps(method: lightning.LightningModule) -> int:
     # Not the trainer's estimate, which would make the loader before a continued run knows what it has used.
     batches: int = method.trainer.datamodule.total_batches  # type: ignore[attr-defined]
     return -(-batches // method.trainer.accumulate_grad_batches)
-
-
-def scheduled(optimizer: torch.optim.Optimizer, scheduler: LRScheduler) -> OptimizerLRScheduler:
-    """An optimizer and the scheduler of its learning rate, which moves at every step."""
-    return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
 
 def gather_sharded_weights(method: lightning.LightningModule) -> None:

@@ -8,24 +8,24 @@ Shape letters: B blocks, T tokens, M scored tokens, V vocabulary.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torchmetrics import MeanMetric
-from transformers import get_linear_schedule_with_warmup
 
 from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
 from fairlab.backbones.backbone import Backbone, body
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.quantization import dequantize, quantize, refuse_without_cuda
 from fairlab.backbones.scoring import apply_head
+from fairlab.data.block_collator import NOT_SCORED, PackedBatch
 from fairlab.data.entries import Entries
-from fairlab.data.entry_blocks import NOT_SCORED, PackedBatch
 from fairlab.distributed import BatchShare, empty_share_output
-from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
+from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
+from fairlab.methods.optimizing import linear
 from fairlab.types import CannotScore, FairlabError
 
 APART = 0.05  # share of the largest state by which rounding may move one, in bfloat16 too
@@ -62,10 +62,18 @@ class CausalLMTuning(Trained):
 
     title = "causal-language-model tuning"
     clip = 1.0
+    schedule = partial(linear, from_zero=True)
     limits = (
         "Tuned on few texts of one kind: what it writes reflects their time and subjects, and what they hold of "
         "stereotypes it may repeat."
     )
+    citation = """@inproceedings{hu2022lora,
+  title = {{LoRA}: Low-Rank Adaptation of Large Language Models},
+  author = {Hu, Edward J. and Shen, Yelong and Wallis, Phillip and Allen-Zhu, Zeyuan and Li, Yuanzhi and Wang,
+    Shean and Wang, Lu and Chen, Weizhu},
+  booktitle = {Proceedings of ICLR},
+  year = {2022}
+}"""
 
     def __init__(
         self,
@@ -196,12 +204,6 @@ class CausalLMTuning(Trained):
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
         return super().facts() | {"trained_parameters": self.trained_parameters}
-
-    def configure_optimizers(self) -> OptimizerLRScheduler:
-        """AdamW with a linear rise and fall of the learning rate."""
-        optimizer = self.adamw(self.trained_weights, lr=self.lr, weight_decay=self.weight_decay)
-        steps = optimizer_steps(self)
-        return scheduled(optimizer, get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps))
 
 
 def refuse_mixing(backbone: Backbone) -> None:

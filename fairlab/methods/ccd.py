@@ -63,6 +63,15 @@ class CCD(Trained):
         "Trained and measured on English and on the listed attributes only. An equal distance to neutral text on "
         "these groups says nothing about other axes, other languages, or decisions of a system using the embeddings."
     )
+    citation = """@misc{deng2024llm,
+  title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},
+  author = {Deng, Wenlong and Chen, Blair and Zhao, Beidi and Zhang, Chiyu and Li, Xiaoxiao and Thrampoulidis,
+    Christos},
+  howpublished = {arXiv:2402.14208},
+  year = {2024}
+}"""
+    optimizer = torch.optim.Adam  # section 4
+    schedule = None
     rho: Tensor
 
     def __init__(
@@ -171,7 +180,3 @@ class CCD(Trained):
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
         return super().facts() | {"rho": float(self.rho)}
-
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        """Adam, as in section 4."""
-        return torch.optim.Adam(self.trained_weights, lr=self.lr, fused=True)

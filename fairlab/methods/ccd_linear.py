@@ -68,6 +68,10 @@ class CCDLinear(Fitted):
         "The map is part of the sentence-transformers model; hidden states read with transformers alone are those of "
         "the original model. It was chosen and measured on English and gender, and says nothing about other axes."
     )
+    citation = (
+        "The map is fairlab's own; its loss is that of content-conditional debiasing (Deng et al. 2024, "
+        "arXiv:2402.14208)."
+    )
 
     def __init__(
         self,
@@ -117,7 +121,7 @@ class CCDLinear(Fitted):
     def facts(self) -> dict[str, object]:
         """What the record holds beside the configuration: the loss of the first and of the last epoch."""
         ends = {"first_epoch_loss": self.losses[0], "last_epoch_loss": self.losses[-1]} if self.losses else {}
-        return {"title": self.title, "limits": self.limits, **ends}
+        return super().facts() | ends
 
 
 def anchor_texts(path: str) -> list[str]:

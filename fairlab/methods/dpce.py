@@ -75,6 +75,12 @@ class DPCE(PrototypeDebiasing):
     """
 
     title = "debiasing of contextualised embeddings (DPCE)"
+    citation = """@inproceedings{kaneko2021debiasing,
+  title = {Debiasing Pre-trained Contextualised Embeddings},
+  author = {Kaneko, Masahiro and Bollegala, Danushka},
+  booktitle = {Proceedings of EACL},
+  year = {2021}
+}"""
 
     def __init__(
         self,

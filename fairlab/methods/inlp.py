@@ -44,6 +44,12 @@ class INLP(Fitted):
         "its masked-LM head, are those of the original model. What is removed is linear, in English, and of the listed "
         "attributes only."
     )
+    citation = """@inproceedings{ravfogel2020null,
+  title = {Null It Out: Guarding Protected Attributes by Iterative Nullspace Projection},
+  author = {Ravfogel, Shauli and Elazar, Yanai and Gonen, Hila and Twiton, Michael and Goldberg, Yoav},
+  booktitle = {Proceedings of ACL},
+  year = {2020}
+}"""
 
     def __init__(self, encoder: Backbone, *, classifiers: int, seed: int) -> None:
         refuse_below(1, classifiers=classifiers)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated
 
 import torch
-from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torchmetrics import MeanMetric
 from transformers import PreTrainedTokenizerBase
@@ -23,8 +22,9 @@ from fairlab.backbones.masked_lm import with_masked_lm_head
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.data.packed import PackedText
+from fairlab.data.seeding import seed_of
 from fairlab.distributed import BatchShare, empty_share_output, in_batch_order, rank, ranks
-from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
+from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.types import Bounds, FairlabError
 
 SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest is shown as it is
@@ -71,6 +71,12 @@ class MLM(Trained):
         "Trained on a small corpus: a word's probability reflects that corpus's time and subjects. What the text holds "
         "of stereotypes, the model may hold."
     )
+    citation = """@inproceedings{devlin2019bert,
+  title = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},
+  author = {Devlin, Jacob and Chang, Ming-Wei and Lee, Kenton and Toutanova, Kristina},
+  booktitle = {Proceedings of NAACL},
+  year = {2019}
+}"""
 
     def __init__(
         self,
@@ -159,7 +165,7 @@ class MLM(Trained):
             mask_id=int(tokenizer.mask_token_id),  # type: ignore[call-overload]
             vocabulary=len(tokenizer),
             continues=self.continues_V[input_ids] if self.whole_words else None,
-            generator=torch.Generator(self.device).manual_seed(self.seed * 1_000_003 + number),
+            generator=torch.Generator(self.device).manual_seed(seed_of(self.seed, number)),
         )
         return seen[rank() :: ranks()], chosen[rank() :: ranks()]
 
@@ -227,18 +233,6 @@ class MLM(Trained):
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
         return super().facts() | {"trained_parameters": self.trained_parameters}
-
-    def configure_optimizers(self) -> OptimizerLRScheduler:
-        """AdamW with a linear rise and fall of the learning rate."""
-        optimizer = self.adamw(self.trained_weights, lr=self.lr, betas=self.betas, weight_decay=self.weight_decay)
-        steps = optimizer_steps(self)
-        steps = min(steps, self.steps or steps)
-        rise = self.warmup if self.warmup >= 1 else self.warmup * steps
-
-        def rate(step: int) -> float:
-            return min((step + 1) / (rise + 1), (steps - step) / max(1, steps - rise))
-
-        return scheduled(optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, rate))
 
 
 def word_continuations(tokenizer: PreTrainedTokenizerBase) -> Tensor:

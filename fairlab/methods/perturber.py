@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torchmetrics import MeanMetric
 
@@ -17,7 +16,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
 from fairlab.distributed import BatchShare, empty_share_output, mean_or_zero
-from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
+from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.rewriting.decoding import IGNORED, PERT_SEP, SEP, can_rewrite, is_decoder_alone, target_logits
 from fairlab.types import FairlabError
 
@@ -55,6 +54,13 @@ class PerturberTraining(Trained):
         "Rewrites what it was trained to rewrite: names, words and grammar that its pairs do not hold it may spoil, "
         "and what it was asked to keep it may change. Read a sample before use; nobody said or wrote what it gives."
     )
+    citation = """@inproceedings{qian2022perturbation,
+  title = {Perturbation Augmentation for Fairer {NLP}},
+  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
+    Williams, Adina},
+  booktitle = {Proceedings of EMNLP},
+  year = {2022}
+}"""
 
     def __init__(
         self,
@@ -147,20 +153,6 @@ class PerturberTraining(Trained):
             "pipeline": "text2text-generation" if self.encoder.model.config.is_encoder_decoder else "text-generation",
             "trained_parameters": self.trained_parameters,
         }
-
-    def configure_optimizers(self) -> OptimizerLRScheduler:
-        """AdamW with a linear rise and fall of the learning rate."""
-        optimizer = self.adamw(
-            self.trained_weights, lr=self.lr, weight_decay=self.weight_decay
-        )  # betas 0.9, 0.999; eps 1e-8
-        steps = optimizer_steps(self)
-        rise = self.warmup if self.warmup >= 1 else self.warmup * steps
-
-        def rate(step: int) -> float:
-            fall = min(1.0, max(0.0, (step - rise) / max(1, steps - rise)))
-            return min((step + 1) / (rise + 1), 1 - (1 - self.decay) * fall)
-
-        return scheduled(optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, rate))
 
 
 def add_markers(backbone: Backbone, seed: int) -> None:

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
-from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torchmetrics import MeanMetric
 
@@ -23,7 +22,7 @@ from fairlab.data.counterfactual import GroupBatch
 from fairlab.data.word_lists import NEUTRAL_KIND
 from fairlab.distributed import ranks
 from fairlab.losses.drift import Drift, drift_loss
-from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
+from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.types import FairlabError
 
 
@@ -218,9 +217,3 @@ class PrototypeDebiasing(Trained, ABC):
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
         return super().facts() | asdict(self.switches)
-
-    def configure_optimizers(self) -> OptimizerLRScheduler:
-        """AdamW without decay of weights, its learning rate falling linearly to 0."""
-        optimizer = self.adamw(self.trained_weights, lr=self.lr, weight_decay=0.0)
-        steps = optimizer_steps(self)
-        return scheduled(optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (steps - step) / steps))

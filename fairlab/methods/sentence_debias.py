@@ -34,6 +34,13 @@ class SentenceDebias(Fitted):
         "its masked-LM head, are those of the original model. What is removed is linear, in English, and of the listed "
         "attributes only."
     )
+    citation = """@inproceedings{liang2020towards,
+  title = {Towards Debiasing Sentence Representations},
+  author = {Liang, Paul Pu and Li, Irene Mengze and Zheng, Emily and Lim, Yao Chong and Salakhutdinov, Ruslan
+    and Morency, Louis-Philippe},
+  booktitle = {Proceedings of ACL},
+  year = {2020}
+}"""
 
     def __init__(self, encoder: Backbone, *, components: int, seed: int) -> None:
         refuse_below(1, components=components)
@@ -51,7 +58,7 @@ class SentenceDebias(Fitted):
 
     def facts(self) -> dict[str, object]:
         """What the record should hold beside the configuration; the share of the versions' variance explained."""
-        return {"title": self.title, "limits": self.limits, "explained_variance": self.explained}
+        return super().facts() | {"explained_variance": self.explained}
 
 
 def bias_subspace(embeddings_GAD: Tensor, components: int) -> tuple[Tensor, float]:

@@ -8,14 +8,12 @@ Shape letters: B examples, L labels.
 from __future__ import annotations
 
 import copy
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
-from transformers import get_linear_schedule_with_warmup
 
 from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
 from fairlab.backbones.backbone import Backbone
@@ -23,8 +21,9 @@ from fairlab.backbones.classification import SCORE, outputs, refuse_projection, 
 from fairlab.data.labelled_tasks import LabelledBatch, LabelledTexts
 from fairlab.data.published.tasks import Task
 from fairlab.distributed import BatchShare, empty_share_output, gather_over_ranks
-from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
+from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.methods.debiasing.base import Debiasing
+from fairlab.methods.optimizing import linear
 from fairlab.metrics.classification import METRICS
 from fairlab.types import FairlabError
 
@@ -61,8 +60,16 @@ class SequenceClassifier(Trained):
         "Trained and measured on one task's examples, whose labels and stereotypes it repeats; the readings say "
         "nothing about fairness."
     )
+    citation = """@inproceedings{devlin2019bert,
+  title = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},
+  author = {Devlin, Jacob and Chang, Ming-Wei and Lee, Kenton and Toutanova, Kristina},
+  booktitle = {Proceedings of NAACL},
+  year = {2019}
+}"""
     monitor = "validation/error"
     clip = 1.0
+    schedule = partial(linear, from_zero=True)
+    decayed = "matrices"
     task: Task
 
     def __init__(
@@ -180,14 +187,3 @@ class SequenceClassifier(Trained):
         """What the record should hold about a trained model beside its configuration."""
         facts: dict[str, object] = super().facts() | {"trained_parameters": self.trained_parameters}
         return facts if self.debiasing is None else facts | {"debiasing": self.debiasing.name}
-
-    def configure_optimizers(self) -> OptimizerLRScheduler:
-        """AdamW with a linear rise and fall of the learning rate."""
-        groups: list[dict[str, Any]] = [
-            {"params": [parameter for parameter in self.trained_weights if parameter.ndim > 1]},
-            {"params": [parameter for parameter in self.trained_weights if parameter.ndim <= 1], "weight_decay": 0.0},
-        ]
-        optimizer = self.adamw(groups, lr=self.lr, weight_decay=self.weight_decay)
-        steps = optimizer_steps(self)
-        steps = min(steps, self.steps or steps)
-        return scheduled(optimizer, get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps))

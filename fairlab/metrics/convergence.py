@@ -53,6 +53,18 @@ def unlearned(history: History) -> str:
     )
 
 
+def too_short(history: History) -> str:
+    """Return what to say of a training of too few steps to tell whether its loss fell; empty of others.
+
+    Args:
+        history: rows of a record's history; those of a method without steps are none.
+    """
+    steps = max(len(_values(history, f"train/{name}")) for name in ("loss", "bias_loss"))
+    if not 0 < steps < FEWEST:
+        return ""
+    return f"{steps} steps with a loss are too few to tell whether training converged; {FEWEST} are asked for"
+
+
 def at_chance(history: History, label_counts: Mapping[str, int], n: int) -> str:
     """What to say of a classifier that is no better than a guess on its validation data; empty of others.
 

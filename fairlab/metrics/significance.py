@@ -64,3 +64,23 @@ def holm(p_values: ArrayLike) -> Array:
     adjusted = np.empty_like(values)
     adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)))
     return adjusted
+
+
+def benjamini_hochberg(p_values: ArrayLike) -> Array:
+    """Return p-values adjusted by Benjamini and Hochberg's step-up method, in input order, within [0, 1].
+
+    Rejecting where the adjusted value is at most alpha bounds the expected share of false rejections by alpha, for
+    independent or positively dependent tests.
+
+    Example:
+        >>> benjamini_hochberg([0.01, 0.04, 0.03])
+        array([0.03, 0.04, 0.04])
+
+    Source: Benjamini and Hochberg 1995, "Controlling the False Discovery Rate".
+    """
+    values = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(values)[::-1]
+    adjusted = np.empty_like(values)
+    ranks = np.arange(len(values), 0, -1)
+    adjusted[order] = np.minimum(1, np.minimum.accumulate(values[order] * len(values) / ranks))
+    return adjusted

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 from fairlab.backbones.hub import Licence
 from fairlab.record import Reading, Record
-from fairlab.reporting.headlines import BENCHMARKS, key, meaning, title
+from fairlab.reporting.headlines import benchmark_title, description, key, meaning, title
+from fairlab.reporting.tables.marks import failed_models, said_of_training
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once
     from huggingface_hub import EvalResult, ModelCardData
@@ -28,7 +29,9 @@ def model_card(record: Record, licence: Licence = None) -> str:
     backbone, method = config["backbone"], provenance["method"]
     settings = {**config["method"], **method, "seed": config["seed"]}
     values = ", ".join(
-        f"{name} {value}" for name, value in settings.items() if name not in ("_target_", "title", "limits", "pipeline")
+        f"{name} {value}"
+        for name, value in settings.items()
+        if name not in ("_target_", "title", "limits", "citation", "pipeline")
     )
     rows = [
         f"| {title(r)} | {r.phase} | {r.value:.4g} | {r.low:.4g} to {r.high:.4g} | {_ideal(r)} | {r.unit} | {r.n} |"
@@ -52,6 +55,8 @@ def model_card(record: Record, licence: Licence = None) -> str:
         "",
         "## Measured",
         "",
+        *(f"**{text[0].upper()}{text[1:]}.**\n" for texts in failed_models(record).values() for text in texts),
+        *(f"Of the training: {text}.\n" for text in said_of_training(record)),
         "| what was measured | model | value | 95 % interval | ideal | unit | n |",
         "|---|---|---|---|---|---|---|",
         *rows,
@@ -64,8 +69,26 @@ def model_card(record: Record, licence: Licence = None) -> str:
         "",
         method["limits"],
         "",
+        *citation_lines(_citations(record)),
     ]
     return "\n".join(lines)
+
+
+def citation_lines(citations: Iterable[str]) -> list[str]:
+    """Return the section of a card that says what to cite; empty if there is nothing to cite.
+
+    Args:
+        citations: BibTeX entries, or sentences that say whose work a part is.
+    """
+    found = [f"```bibtex\n{one}\n```" if one.startswith("@") else one for one in dict.fromkeys(citations)]
+    return ["## Citation", "", *(line for one in found for line in (one, ""))] if found else []
+
+
+def _citations(record: Record) -> list[str]:
+    """Return what to cite for a run: its method, then the benchmarks that it was measured with."""
+    method = record.provenance["method"].get("citation")
+    told = [description(reading) for reading in record.readings]
+    return [*([method] if method else []), *(found.citation.strip() for found in told if found and found.citation)]
 
 
 def _head(record: Record, name: str, licence: Licence) -> str:
@@ -108,7 +131,7 @@ def eval_results(readings: Iterable[Reading], task: str) -> list[EvalResult] | N
         EvalResult(
             task_type=task,
             dataset_type=r.benchmark.replace("@", "."),  # the hub takes no @
-            dataset_name=f"{BENCHMARKS.get(r.benchmark) or r.benchmark}, {r.subset}",
+            dataset_name=f"{benchmark_title(r)}, {r.subset}",
             dataset_config=r.subset,
             metric_type=r.quantity,
             metric_name=title(r),

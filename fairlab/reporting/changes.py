@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlab.record import Reading, Record
-from fairlab.reporting.headlines import bare, key, meaning, title
+from fairlab.reporting.headlines import bare, bounds, key, meaning, title
 from fairlab.reporting.page import SIGNS, Block, Fold, Heading, PageCell, PageTable, Row, Section, Text, measured
 from fairlab.reporting.questions import WIDEST, Shift, by_question, shifts
 
@@ -53,9 +53,10 @@ def _line(one: Shift, several: bool) -> Row:
 
 
 def hover(reading: Reading) -> str:
-    """What a reading means, its unit and ideal value, and its key in ``metrics.json``."""
+    """Return what a reading means, its unit, ideal value and bounds, and its key in ``metrics.json``."""
     ideal = "" if reading.ideal is None else f"ideal {reading.ideal:g}"
-    return "\n".join(filter(None, (meaning(reading), ", ".join(filter(None, (reading.unit, ideal))), key(reading))))
+    scale = ", ".join(filter(None, (reading.unit, ideal, bounds(reading))))
+    return "\n".join(filter(None, (meaning(reading), scale, key(reading))))
 
 
 def in_words(column: str) -> PageCell:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.hub import Licence
 from fairlab.data.stream.manifest import Manifest
 from fairlab.data.stream.subsample import LEFT_OUT, WHOLE
+from fairlab.reporting.card import citation_lines
 from fairlab.rewriting.group_rewriters import NO_WORD
 
 if TYPE_CHECKING:  # datasets takes seconds to import
@@ -47,16 +48,21 @@ COLUMNS = {
 }
 
 
-def data_card(manifest: Manifest, features: datasets.Features, licence: Licence) -> str:
+def data_card(
+    manifest: Manifest, features: datasets.Features, licence: Licence, parts: Sequence[type[Any]] = ()
+) -> str:
     """``README.md`` of the data.
 
     Args:
         manifest: of the data.
         features: types of its columns.
         licence: of the data, as the hub names it; None where it is not known.
+        parts: Classes that made the data: the augmentation, and the rewriter if there is one. One of the user's own
+            need not describe itself.
     """
     from huggingface_hub import DatasetCardData
 
+    described = [part for part in parts if all(hasattr(part, name) for name in ("title", "limits", "citation"))]
     source = manifest.source
     rows = [f"| {name} | {count:,} |" for name, count in manifest.rows().items()]
     made = {name: value for name, value in manifest.made_by.items() if value is not None}
@@ -103,6 +109,9 @@ def data_card(manifest: Manifest, features: datasets.Features, licence: Licence)
         )
         + " has read them all. Lists of words and names cover English and the listed attributes only.",
         "",
+        *(f"- {part.title}: {part.limits}" for part in described),
+        *[""] * bool(described),
+        *citation_lines(part.citation for part in described),
     ]
     return "\n".join(lines)
 

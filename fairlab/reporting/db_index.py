@@ -13,12 +13,13 @@ import yaml
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from fairlab.benchmarks.db_index import NAME, NEAREST
+from fairlab.benchmarks.db_index import NEAREST, DBIndexBenchmark
 from fairlab.record import Record
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Block, PageCell, PageTable, Section, Text, measured
 
 Items = Mapping[str, NDArray[np.floating]]
+NAME = DBIndexBenchmark.description.name
 PUBLISHED = Path(__file__).parent / "published" / "biasers.yaml"
 
 

@@ -7,48 +7,19 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fairlab.record import Comparison, Reading, Record
-from fairlab.reporting.headlines import Named, key, title
+from fairlab.reporting.headlines import Named, description, key, title
 from fairlab.reporting.page import BETTER, WORSE, Whisker
 from fairlab.reporting.summary import ALPHA
+from fairlab.types import ALIKE, ELSE, EQUAL, KEPT, PERSIST
 
 T = TypeVar("T")
 
-EQUAL = "Are embeddings equal?"
-PERSIST = "Do associations persist?"
-ALIKE = "Are people treated alike?"
-KEPT = "Is utility kept?"
-ELSE = "What else was measured?"
-QUESTIONS = (EQUAL, PERSIST, ALIKE, KEPT, ELSE)
-# By benchmark, or kind of benchmark.
-ASKED = {
-    "cced": EQUAL,
-    "seat": PERSIST,
-    "bias_ir": PERSIST,
-    "crows_pairs": PERSIST,
-    "likelihood_pairs": PERSIST,
-    "stereoset": PERSIST,
-    "holistic_bias": PERSIST,
-    "winobias": PERSIST,
-    "winogender": PERSIST,
-    "mb_index": PERSIST,
-    "db_index": PERSIST,
-    "shortcuts": PERSIST,
-    "fairscore": ALIKE,
-    "safety": ALIKE,
-    "probe": KEPT,
-    "perplexity": KEPT,
-    "perturber": KEPT,
-}
-# Quantities that tell of usefulness, whatever the benchmark.
-USEFUL = (
-    "accuracy f1 macro_f1 matthews pearson spearman lms reciprocal_rank average_precision perplexity pseudo_perplexity "
-    "average_precision_change average_precision_counterfactual gain_over_best_source"
-).split()
+QUESTIONS = (EQUAL, PERSIST, ALIKE, KEPT)  # in this order, then those of other benchmarks
 WIDEST = 1.5  # of a forest plot: changes by more than this share of the distance to the ideal are cut off
 
 
 def question(named: Named) -> str:
-    """The question that a reading answers.
+    """Return the question under which a reading is shown.
 
     Example:
         >>> question(Reading("stereoset@meade", "gender", "ss", 50.0, "%", 50.0, 9, 49.0, 51.0))
@@ -56,12 +27,9 @@ def question(named: Named) -> str:
         >>> question(Reading("mnli", "dev", "accuracy", 80.0, "%", 100.0, 9, 79.0, 81.0))
         'Is utility kept?'
     """
-    benchmark = named.benchmark.partition("@")[0]
-    kind = next((name for name in ("fairscore", "probe") if benchmark.endswith(f"_{name}")), benchmark)
-    kind = "safety" if kind.startswith("safety_") else kind
-    if kind in ("shortcuts", "mb_index"):  # an accuracy of words alone, the perplexity that the index is made with
-        return ASKED[kind]
-    return KEPT if named.quantity in USEFUL else ASKED.get(kind, ELSE)
+    found = description(named)
+    info = found.quantity(named.quantity) if found else None
+    return KEPT if info and info.useful else found.topic if found else ELSE
 
 
 @dataclass(frozen=True)
@@ -141,15 +109,16 @@ def _phases(change: str) -> tuple[str, str]:
 
 
 def by_question(found: Iterable[T], named: Callable[[T], Named]) -> dict[str, list[T]]:
-    """Anything about readings by the question that it answers, in the order of the questions.
+    """Sort anything about readings by the question under which they are shown, in the order of the questions.
 
     Args:
         found: what is to be sorted.
-        named: the reading or comparison that each is about.
+        named: function from each to the reading or comparison that it is about.
     """
     sorted_: dict[str, list[T]] = {name: [] for name in QUESTIONS}
     for one in found:
-        sorted_[question(named(one))].append(one)
+        sorted_.setdefault(question(named(one)), []).append(one)
+    sorted_[ELSE] = sorted_.pop(ELSE, [])  # last
     return {name: some for name, some in sorted_.items() if some}
 
 

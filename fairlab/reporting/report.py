@@ -14,7 +14,7 @@ from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting.changes import hover, in_words, what_changed
 from fairlab.reporting.curves import training_curves
 from fairlab.reporting.db_index import data_bias
-from fairlab.reporting.headlines import key, meaning, title
+from fairlab.reporting.headlines import benchmark_title, description, key, meaning, title
 from fairlab.reporting.page import (
     Block,
     Code,
@@ -37,7 +37,7 @@ from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.stages import stage_section
 from fairlab.reporting.summary import collapse_verdicts
-from fairlab.reporting.tables.marks import marks_beside
+from fairlab.reporting.tables.marks import failed_models, marks_beside, said_of_training
 
 PUBLISHED = Path(__file__).parent / "published"
 MANY = 12  # rows of a table that is folded from there on
@@ -111,10 +111,14 @@ def _about_evaluation(record: Record) -> list[Block]:
 
 def _verdict(record: Record) -> Verdict:
     """What came out: of changes where there are any, else of single readings."""
+    if failed := failed_models(record):
+        whose = "These numbers" if set(failed) >= set(record.phases) else f"The numbers of {', '.join(failed)}"
+        return Verdict(f"{whose} say nothing of bias.", [text for texts in failed.values() for text in texts])
     found = shifts(record)
     if any(one.comparison.headline for one in found):
         sentence, lines = verdict(found)
-        return Verdict(sentence, [*lines, *collapse_verdicts(record)])
+        told = [f"Of the training: {text}." for text in said_of_training(record)]
+        return Verdict(sentence, [*told, *lines, *collapse_verdicts(record)])
     headline = [reading for reading in record.readings if reading.headline and reading.phase != DATA]
     judged = [reading for reading in headline if reading.ideal is not None]
     off = [reading for reading in judged if not reading.low <= reading.ideal <= reading.high]  # type: ignore[operator]
@@ -152,7 +156,8 @@ def _readings(record: Record) -> Section:
         table = _table(record, others, record.phases)
         blocks.append(table if not headline and len(others) <= MANY else Fold(f"{len(others)} more readings", [table]))
     blocks += [Fold(f"{len(of_data)} readings of the data", [_table(record, of_data, [DATA])])] if of_data else []
-    terms = {title(r): f"{meaning(r)}  [{key(r)}]" for r in record.readings if meaning(r)}
+    terms = {benchmark_title(r): of.question for r in record.readings if (of := description(r)) is not None}
+    terms |= {title(r): f"{meaning(r)}  [{key(r)}]" for r in record.readings if meaning(r)}
     note = (
         "95 % intervals in brackets. p: the benchmark's own test of the value, in parentheses adjusted for its other "
         "tests of the kind (Holm). Point at a name to see what it means."

@@ -9,8 +9,10 @@ from typing import Any
 
 from fairlab.backbones.trust import read_object
 from fairlab.files import sha256, write_whole
-from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION
+from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION, TARGET
+from fairlab.methods.safety_ensemble.sources.registry import source_class
 from fairlab.record import Reading, Record
+from fairlab.reporting.card import citation_lines
 from fairlab.reporting.charts import Marks, Panel, drawn
 
 MEASURED = "safety"  # the benchmark on the test folds
@@ -64,6 +66,7 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         (one.subset, one.quantity): one for one in record.readings if (one.benchmark, one.phase) == (MEASURED, "after")
     }
     data, target = provenance["data"], config["method"].get("target")
+    sources = list({source_class(node[TARGET]): None for node in config["source"].values()})
     lines = [
         "---\nlicense: other\nlanguage: en\ntags: [text-classification, moderation, fairness, debiasing]\n---",
         f"# Safety ensemble: {', '.join(description['harms'])}",
@@ -90,6 +93,8 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         "|---|---|",
         *(f"| {name} | `{version}` |" for name, version in description["sources"].items()),
         "",
+        *(f"- {source.title}: {source.limits}" for source in sources),
+        "",
         "Sources of other versions are refused. Files that lie elsewhere are looked for in `sources/` beside this "
         "card, or where `+sources.NAME.SETTING=` says.",
         "",
@@ -102,6 +107,7 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         "",
         str(provenance["method"]["limits"]),
         "",
+        *citation_lines([provenance["method"]["citation"], *(source.citation for source in sources)]),
         "## Versions and files",
         "",
         ", ".join(f"{name} {version}" for name, version in provenance["versions"].items() if version) + ".",

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from fairlab.benchmarks.shortcuts import NAME
+from fairlab.benchmarks.shortcuts import Shortcuts
 from fairlab.record import Record
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Block, Figure, Heading, PageCell, PageTable, Row, Section, Text
 
 Items = Mapping[str, NDArray[np.floating]]
+NAME = Shortcuts.description.name
 BINS = 40
 
 

@@ -82,6 +82,17 @@ class BiaserRewriter:
         FairlabError: an unknown value of ``names``.
     """
 
+    title = "members of a set in place of one another"
+    limits = (
+        "Listed English words of one axis; grammar around the word follows rules, and facts about the member do not."
+    )
+    citation = """@article{mondal2024mitigating,
+  title = {Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification},
+  author = {Mondal, Devam and Lipizzi, Carlo},
+  journal = {Computers 13(6), 141},
+  year = {2024}
+}"""
+
     def __init__(
         self, *, lexicon: Lexicon, whole: Lexicon | None = None, seed: int = 0, names: Literal["swap", "keep"] = "swap"
     ) -> None:

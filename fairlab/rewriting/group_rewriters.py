@@ -86,6 +86,10 @@ class WordSwapGroups:
         seed: not used, as nothing is drawn; taken because every rewriter is built with a seed.
     """
 
+    title = "exchange of listed words"
+    limits = "Words are exchanged without syntax: grammar and names around them can come out wrong."
+    citation = "This rewriter is fairlab's own."
+
     def __init__(self, *, lexicon: Lexicon, seed: int = 0) -> None:
         self.lexicon = lexicon
         self.rewriter = WordSwap(lexicon)
@@ -109,6 +113,10 @@ class WordSwapGroups:
 
 class RuleGroups:
     """Versions by rules; see :class:`fairlab.rewriting.english.rules.RuleRewriter` for the arguments."""
+
+    title = "rules of English with the grammar around words"
+    limits = "Who is meant is guessed by rules; texts in which that fails are left as they are or come out wrong."
+    citation = "This rewriter is fairlab's own."
 
     def __init__(
         self,
@@ -174,6 +182,16 @@ class LLMGroups:
     Raises:
         FairlabError: no language model, or an unknown value of ``unanswered``.
     """
+
+    title = "language model asked for all versions"
+    limits = "The model may change more than was asked for; what the checks do not look for is not found."
+    citation = """@misc{deng2024llm,
+  title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},
+  author = {Deng, Wenlong and Chen, Blair and Zhao, Beidi and Zhang, Chiyu and Li, Xiaoxiao and Thrampoulidis,
+    Christos},
+  howpublished = {arXiv:2402.14208},
+  year = {2024}
+}"""
 
     def __init__(
         self,

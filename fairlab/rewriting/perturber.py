@@ -261,6 +261,16 @@ class PerturberWords:
         FairlabError: the weights cannot be had, or are no perturber's.
     """
 
+    title = "trained perturber"
+    limits = "It rewrites well what its training pairs hold; it can change what was to be kept."
+    citation = """@inproceedings{qian2022perturbation,
+  title = {Perturbation Augmentation for Fairer {NLP}},
+  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
+    Williams, Adina},
+  booktitle = {Proceedings of EMNLP},
+  year = {2022}
+}"""
+
     def __init__(
         self, *, lexicon: Lexicon, model: str, format: str | None = None, dtype: str = "auto", seed: int = 0
     ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import time
@@ -18,6 +17,7 @@ from lightning.pytorch.utilities.exceptions import SIGTERMException
 from fairlab.backbones.backbone import Backbone, body
 from fairlab.data.batch_stream import batches_done
 from fairlab.distributed import sum_over_ranks
+from fairlab.run.early_stopping import EarlyStopping
 
 
 class History(Callback):
@@ -83,9 +83,7 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
         self.best = folder / "best.ckpt"
         self.every = every
         self.monitor = monitor
-        self.patience = patience
-        self.lowest = math.inf
-        self.waited = 0
+        self.stopping = EarlyStopping(patience)
         self.told_to_end = False
 
     def on_train_start(self, trainer: lightning.Trainer, *_: Any) -> None:
@@ -105,9 +103,7 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
     def on_validation_end(self, trainer: lightning.Trainer, *_: Any) -> None:
         """Save ``best.ckpt`` on a new lowest value, then ``last.ckpt`` when due."""
         value = float(trainer.callback_metrics[self.monitor])
-        self.waited += 1
-        if value < self.lowest:
-            self.lowest, self.waited = value, 0
+        if self.stopping.improves(value):
             self._save(trainer, self.best, weights_only=True)
         self._stop_when_done(trainer)
         if trainer.state.fn == "fit":
@@ -124,7 +120,7 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
             raise SIGTERMException
 
     def _stop_when_done(self, trainer: lightning.Trainer) -> None:
-        if self.patience is not None and self.waited >= self.patience:
+        if self.stopping.is_due:
             trainer.should_stop = True
 
     def _save(self, trainer: lightning.Trainer, path: Path, weights_only: bool = False) -> None:
@@ -142,11 +138,11 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
 
     def state_dict(self) -> dict[str, Any]:
         """The lowest value so far, and how long ago it was, for the checkpoint."""
-        return {"lowest": self.lowest, "waited": self.waited}
+        return {"lowest": self.stopping.lowest, "waited": self.stopping.waited}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Those of the run that is continued."""
-        self.lowest, self.waited = state_dict["lowest"], state_dict["waited"]
+        self.stopping.lowest, self.stopping.waited = state_dict["lowest"], state_dict["waited"]
 
 
 class Compiled(Callback):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from fairlab.fetching.table import fetchables
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.listing import listed
 
@@ -32,8 +31,6 @@ def offered(line: str, commands: Sequence[str]) -> list[str]:
         return [f"{name} " for name in commands if name.startswith(last)]
     if words[0] == "ls":
         return [f"{kind} " for kind in listed([]) if kind.startswith(last)]
-    if words[0] == "fetch":
-        return [f"{name} " for name in fetchables() if name.startswith(last)]
     key, is_value, value = last.partition("=")
     if not is_value:
         plus = "+" * key.startswith("+")

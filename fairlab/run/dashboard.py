@@ -13,9 +13,9 @@ from typing import Any
 from fairlab.run.command_line.cli import explain, stop
 from fairlab.types import FairlabError, need_extra
 
-GAPS = ["before/cced/embedded/gap", "after/cced/embedded/gap", "after/cced/winogender/gap"]
+GAPS = [*(f"{phase}/cced/embedded/gap" for phase in ("before", "after")), "after/cced/winogender/gap"]
 BIAS = ["after/seat/average/absolute_effect_size", "after/bias_ir/average/deviation"]
-UTILITY = ["before/stsb/dev/spearman", "after/stsb/dev/spearman"]
+UTILITY = [f"{phase}/stsb/dev/spearman" for phase in ("before", "after")]
 # Sections by name, each a list of panels: their kind and what they show.
 LAYOUT: Mapping[str, Sequence[tuple[str, list[str]]]] = {
     "Debiasing": [("bars", GAPS), ("bars", BIAS)],

@@ -10,6 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from fairlab.text.pipeline import SPACY
+
 VERSIONS = [
     "fairlab",
     "torch",
@@ -33,6 +35,7 @@ def environment() -> dict[str, Any]:
         "revision": _git_revision(),
         "python": platform.python_version(),
         "versions": {name: _version(name) for name in VERSIONS},
+        **({"spacy": os.environ[SPACY]} if SPACY in os.environ else {}),
         "hardware": {
             "processor": _processor(),
             "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),

@@ -12,7 +12,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.files import write_whole
+from fairlab.files import holds_run, write_whole
 from fairlab.record import Record, without_secrets
 from fairlab.types import FairlabError
 
@@ -24,7 +24,7 @@ SWEEP = "sweep.json"  # in a sweep's folder: its overrides, and whether all its 
 OF_LAUNCHER = re.compile(r"launcher\b|hydra[./](launcher|mode|sweep\.)")
 # What may differ when a run is continued: where and how fast it is done, not what is done.
 NOT_COMPARED = re.compile(
-    r"(ckpt|before|output|dry_run|calibrate|push|license|num_proc|engine|rewriter\.unanswered|processes|logger"
+    r"(ckpt|before|strict|output|dry_run|calibrate|push|license|num_proc|engine|rewriter\.unanswered|processes|logger"
     r"|trainer\.(devices|num_nodes|compile)"
     r"|llm\.(base_url|program|port|api_key_env|concurrency|total_timeout|price|budget|ledger))(\.|$)"
 )
@@ -114,13 +114,13 @@ def refuse_other_run_of_sweep(place: Path, config: dict[str, Any]) -> None:
         raise FairlabError(
             "ckpt continues one run and cannot be used with -m; a sweep goes on when its command is given again"
         )
-    if (place / "record.json").is_file() and (key := changed_key(Record.load(place), config)):
+    if holds_run(place) and (key := changed_key(Record.load(place), config)):
         raise FairlabError(f"{place} holds another run ({key}); choose another hydra.sweep.dir")
 
 
 def is_finished(folder: Path) -> bool:
     """Whether a folder holds a run that came to its end."""
-    return (folder / "record.json").is_file() and Record.load(folder).status == "finished"
+    return holds_run(folder) and Record.load(folder).status == "finished"
 
 
 def newest_unfinished(folder: Path) -> Path:
@@ -155,7 +155,7 @@ def plain_config(config: DictConfig) -> dict[str, Any]:
 
 def refuse_changed_config(folder: Path, config: dict[str, Any]) -> None:
     """Raise unless ``folder`` holds an unfinished run of the same configuration."""
-    if not (folder / "record.json").is_file():
+    if not holds_run(folder):
         raise FairlabError(f"{folder} holds no run to continue (no record.json); give a run folder or ckpt=last")
     record = Record.load(folder)
     if record.status == "finished":
@@ -184,7 +184,7 @@ def output_folder(*, _root_: DictConfig) -> str:
     if OmegaConf.is_missing(_root_, "output") or not isinstance(_root_.output, str | int):
         raise FairlabError("output has no value; give the folder to write into, output=DIR")
     folder = Path(str(_root_.output))
-    if (folder / "record.json").is_file():
+    if holds_run(folder):
         refuse_other_augmentation(folder, plain_config(_root_))
     elif folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):
         raise FairlabError(f"{folder} is there already and holds no augmentation; choose another output")

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from fairlab.run.command_line import cli
 from fairlab.run.config.build import build, plain
+from fairlab.run.config.composing import composed
 from fairlab.run.config.values import TARGET, target_of
 from fairlab.types import FairlabError
 
@@ -38,10 +38,9 @@ def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]
     from fairlab.data.counterfactual import groups_of
     from fairlab.methods.base import Fitted
 
-    scale = "paper" if config.scale == "paper" else "quickstart"
     found = []
     for name, changed in map(_name_and_settings, plain(config)["then"]):
-        settings = method_settings(name, scale)
+        settings = method_settings(name, config.scale.name)
         if unknown := changed.keys() - settings.keys():
             known = ", ".join(key for key in settings if key != TARGET)
             raise FairlabError(f"then={name} has no setting {min(unknown)}; there are {known}")
@@ -72,16 +71,11 @@ def facts_after_fitting(methods: Sequence[Fitted], data: Any) -> dict[str, objec
 
 
 def method_settings(name: str, scale: str) -> dict[str, Any]:
-    """The settings of a method's file, and those of a scale over them.
+    """Return the settings of a method at a scale.
 
     Raises:
         FairlabError: there is no such file.
     """
-    folder = Path(cli.conf_dir())
-    file = folder / "method" / f"{name}.yaml"
-    if not file.is_file():
-        known = ", ".join(sorted(path.stem for path in file.parent.glob("*.yaml")))
-        raise FairlabError(f"then={name} names no method; there are {known}")
-    of_scale = folder / "scale" / "method" / scale / f"{name}.yaml"
-    parts = [OmegaConf.load(path) for path in (file, of_scale) if path.is_file()]
-    return plain(DictConfig(OmegaConf.merge(*parts)))
+    if name not in (known := cli.choices("method")):
+        raise FairlabError(f"then={name} names no method; there are {', '.join(known)}")
+    return plain(composed("train", [f"method={name}", f"scale={scale}"], {}).method)

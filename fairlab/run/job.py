@@ -22,9 +22,10 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
+from fairlab.benchmarks.inputs import READ_BY, changed_file, refuse_changed_files
 from fairlab.benchmarks.stages import LOADING, stages_of
 from fairlab.distributed import rank
-from fairlab.files import no_space_is_one_sentence, write_whole
+from fairlab.files import holds_run, no_space_is_one_sentence, write_whole
 from fairlab.record import Record, without_secrets
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import nobody_reads
@@ -179,13 +180,13 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
     An entry point without ``ckpt`` goes on with whatever of its own lies in its folder.
     """
     by_key = "ckpt" in config
-    resumed = config.ckpt is not None if by_key else (folder / "record.json").is_file()
+    resumed = config.ckpt is not None if by_key else holds_run(folder)
     plain = plain_config(config)
     if resumed:
         (refuse_changed_config if by_key else refuse_other_augmentation)(folder, plain)
         record = Record.load(folder)
         record.status, record.reason = "running", ""
-    elif (folder / "record.json").exists() and began(Record.load(folder)):
+    elif holds_run(folder) and began(Record.load(folder)):
         raise FairlabError(
             f"{folder} already holds a run; choose another hydra.run.dir, or continue it with ckpt={folder}"
         )
@@ -211,10 +212,15 @@ def command_line(entry: str) -> str:
 
 
 def refuse_changed_inputs(record: Record, inputs: dict[str, dict[str, object]]) -> None:
-    """Raise when a continued run's data or weights are no longer those it started with."""
+    """Raise when a continued run's data or weights, or what benchmarks have read, are no longer those of its start.
+
+    Raises:
+        FairlabError: a file changed; the message names it.
+    """
+    instead = "put the old file back, or start a new run"
     for name, now in inputs.items():
-        if name in record.provenance and record.provenance[name]["sha256"] != now["sha256"]:
-            raise FairlabError(
-                f"the {name} of the run in {record.folder} changed since it started; put the old file back, or start a "
-                "new run"
-            )
+        kept = record.provenance.get(name)
+        if kept and (changed := changed_file(kept, now)) is not None:
+            what = f"{changed} beside the {name}" if changed else f"the {name}"
+            raise FairlabError(f"{what} of the run in {record.folder} changed since it started; {instead}")
+    refuse_changed_files(record, record.provenance.get(READ_BY, {}), instead)

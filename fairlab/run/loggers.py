@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -195,4 +194,4 @@ def _in_words(entry: Reading | Comparison, columns: Sequence[str]) -> list[Any]:
     """A row of a table: what the number is called, what it means, and its parts."""
     from fairlab.reporting.headlines import meaning, title
 
-    return [title(entry), meaning(entry), *(asdict(entry)[column] for column in columns)]
+    return [title(entry), meaning(entry), *(getattr(entry, column) for column in columns)]

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairlab.run.command_line import cli
-from fairlab.run.config.composing import composed, composing
+from fairlab.run.config.composing import composed, composing, from_model
+from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.folders import plain_config
 from fairlab.run.planning.hours import Device, gpus, this_machine
 from fairlab.run.planning.plan import RunPlan, plan_of_run, plan_text
@@ -66,7 +67,13 @@ def planned(
     """
     overrides = [one for one in given if not one.startswith("ckpt=")]  # a folder that need not be there yet
     try:
-        config = plain_config(composed(entry, overrides, {}))
+        composition = (
+            from_model(composed(entry, overrides, {}), overrides)
+            if entry == "train"
+            else composed(entry, overrides, {})
+        )
+        refuse_misfits(entry, composition)
+        config = plain_config(composition)
         if entry == "evaluate":
             config |= {"models": models_of(config)}
         return plan_of_run(title, config, commands, times, made)

@@ -67,6 +67,10 @@ class SourceClassifiers:
     def __init__(self, config: DictConfig) -> None:
         if not config.get("source"):
             raise FairlabError("the ensemble needs source classifiers; give source=[NAME,NAME]")
+        from fairlab.methods.safety_ensemble.sources.registry import source_class
+
+        for source in config.source.values():  # a run of hours must not end in an export that cannot be read
+            source_class(source["_target_"])
         self.config = config
         self.model = [build(source) for source in config.source.values()]
 
@@ -100,7 +104,7 @@ class SourceClassifiers:
         write_safety_card(record)
 
     def _sources(self) -> Any:
-        from fairlab.methods.safety_ensemble.sources.sources import Sources
+        from fairlab.methods.safety_ensemble.sources.combined import Sources
 
         return Sources(self.model)
 

@@ -11,6 +11,7 @@ from fairlab.distributed import rank
 from fairlab.protocols import FittedMethod
 from fairlab.record import Note, Record
 from fairlab.run.config.build import built, plain
+from fairlab.run.config.optimizing import build_callbacks
 from fairlab.run.folders import sweep_of
 from fairlab.run.loggers import build_loggers
 from fairlab.run.planning.hours import slower_bfloat16
@@ -71,7 +72,7 @@ def make_trainer(
 
     from fairlab.run.checkpoints import Checkpoints, Compiled
 
-    hardware = {name: built(value) for name, value in plain(config.trainer).items()}
+    hardware = {name: built(value) for name, value in plain(config.trainer).items() if name != "callbacks"}
     every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile")
     most = hardware.pop("max_steps", None)
     del hardware["device_batch_size"]
@@ -87,7 +88,9 @@ def make_trainer(
     callbacks: list[Any] = [history, kept]
     if compiled and method.measurable_before:
         callbacks.append(Compiled(encoder))
-    given = hardware.pop("callbacks", None) or []
+    listed = plain(config.trainer).get("callbacks") or []
+    named = {f"{number}": node for number, node in enumerate(listed if isinstance(listed, list) else [listed])}
+    given = build_callbacks({**plain(config.get("callbacks") or {}), **named}, loggers)
     settings = {
         "max_epochs": 1,
         "max_steps": min(bound for bound in bounds if bound not in (None, -1)),
@@ -96,7 +99,7 @@ def make_trainer(
         "num_sanity_val_steps": 0,
         "log_every_n_steps": 1,
         "logger": loggers,
-        "callbacks": callbacks + [RichProgressBar()] * terminal + (given if isinstance(given, list) else [given]),
+        "callbacks": callbacks + [RichProgressBar()] * terminal + given,
         "enable_progress_bar": terminal,
         "enable_model_summary": False,
         "use_distributed_sampler": False,
@@ -126,6 +129,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
         FairlabError: the checkpoint to go on from holds another model.
     """
     import torch
+    from lightning.fabric.utilities.exceptions import MisconfigurationException
 
     from fairlab.methods.base import gather_sharded_weights
 
@@ -142,6 +146,8 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
         print(text)
     try:
         trainer.fit(method, data, ckpt_path=str(last) if last else None, weights_only=True)
+    except MisconfigurationException as error:  # of a callback that does not fit the run
+        raise FairlabError(f"Lightning cannot train so: {' '.join(str(error).split())}; change callbacks") from error
     except RuntimeError as error:
         if "loading state_dict" not in str(error):
             raise
@@ -150,7 +156,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
             "train from the start"
         ) from error
     if not history.rows:
-        raise FairlabError("training ended before its first step; give more by trainer.max_steps or trainer.max_time")
+        raise FairlabError("training ended before its first step; give more by trainer.max_steps or +trainer.max_time")
     if "validation/loss" not in history.rows[-1]:
         trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
     if not checkpoint_is_intact(folder / "best.ckpt"):

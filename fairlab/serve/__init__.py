@@ -18,7 +18,7 @@ from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import plain
 from fairlab.run.config.schema import refuse_misfits
-from fairlab.run.scoring import load_columns, model_folder
+from fairlab.run.exported_ensemble import load_columns, model_folder
 from fairlab.types import FairlabError
 
 

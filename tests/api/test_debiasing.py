@@ -50,7 +50,7 @@ def test_a_model_is_debiased_on_groups_and_stays_as_it_was(tiny, small, tmp_path
     assert run.record.status == "finished"
     assert (run.record.config["method"]["beta"], run.record.config["seed"]) == (0.5, 3)
     assert run.results.record.phases == ["before", "after"]
-    sets = {"cced.sets": small["benchmark.cced.sets"]}
+    sets = {"benchmark.cced.sets": small["benchmark.cced.sets"]}
     again = fairlab.evaluate(run.model, "cced", settings=sets)
     assert again["cced/measured/gap"] == pytest.approx(run.results["after/cced/measured/gap"], abs=1e-6)
     by_folder = fairlab.evaluate(run.folder, "cced", settings=sets)  # which says what it was trained on
@@ -84,8 +84,14 @@ def test_a_method_without_steps_takes_groups_as_objects(tiny, small, tmp_path):
 
 CASES = {
     "no benchmark": ({"benchmarks": []}, "benchmarks is an empty list"),
-    "an unknown method": ({"method": "cdd"}, "method=cdd: no such choice; there are: adept, causal_lm, ccd"),
-    "an unknown setting": ({"betta": 1}, "there is no key 'betta' in 'method'; there are: _target_, alignment"),
+    "an unknown method": (
+        {"method": "cdd"},
+        "method=cdd: no such choice; the nearest is ccd; there are: adept, causal_lm, ccd",
+    ),
+    "an unknown setting": (
+        {"betta": 1},
+        "there is no key 'betta' in 'method'; the nearest is beta; there are: _target_, alignment",
+    ),
     "no items": ({"limit": 0, "benchmarks": "cced"}, "limit must be at least 1 item, or null for all, not 0"),
 }
 

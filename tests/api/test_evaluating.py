@@ -11,14 +11,15 @@ from transformers import AutoModel, AutoTokenizer
 import fairlab
 import fairlab.augment as augment_entry
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
-from fairlab.types import FairlabError
+from fairlab.protocols import Benchmark
+from fairlab.types import Description, FairlabError, QuantityInfo
 from tests.conftest import make_groups, row, write_rows
 
 
 @pytest.fixture
 def groups(tmp_path):
     """Settings of a benchmark that takes a moment."""
-    return {"cced.sets": [write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(20)])]}
+    return {"benchmark.cced.sets": [write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(20)])]}
 
 
 def test_the_package_lists_its_functions_whatever_was_imported():
@@ -95,19 +96,20 @@ def test_results_are_shown_saved_and_found_again(tiny_folders, groups, tmp_path)
         results["cced/gap"]
 
 
-class Lengths:
+class Lengths(Benchmark):
     """A benchmark of one's own."""
 
-    name = "lengths"
-
     version = 1
+    description = Description(
+        "lengths", "Lengths", "How long are embeddings?", {"norm": QuantityInfo("norm", "mean length", "norm")}
+    )
 
     def measure(self, backbone, before=None):
         from fairlab.benchmarks.readings import outcome, quantity
         from fairlab.metrics.bootstrap import mean
 
         values = backbone.embed(["a", "b c", "d"]).norm(dim=1).numpy()
-        return outcome(self.name, [quantity(mean, values, subset="all", name="norm", unit="norm", ideal=None)])
+        return outcome(self.description, [quantity(mean, values, subset="all", name="norm")])
 
 
 def test_a_benchmark_may_be_an_object_of_ones_own(tiny):
@@ -126,8 +128,16 @@ def test_what_a_model_cannot_run_is_listed_and_alone_an_error(tiny, groups):
 BAD = {
     "no benchmark": ((["bert"], []), {}, "benchmarks is an empty list; give at least one, such as"),
     "no items": ((["bert"], "seat"), {"limit": 0}, "limit must be at least 1 item, or null for all, not 0"),
-    "an unknown benchmark": ((["bert"], "seeat"), {}, "benchmark=seeat: no such choice; there are: bias_ir, cced"),
-    "an unknown setting": ((["bert"], "seat"), {"settings": {"seat.test": 1}}, "there is no key 'test' in 'bench"),
+    "an unknown benchmark": (
+        (["bert"], "seeat"),
+        {},
+        "benchmark=seeat: no such choice; the nearest is seat; there are: bias_ir, cced",
+    ),
+    "an unknown setting": (
+        (["bert"], "seat"),
+        {"settings": {"benchmark.seat.test": 1}},
+        "there is no key 'test' in 'bench",
+    ),
     "an object that is no model": ((3, "seat"), {}, "a int is no model that fairlab knows; give a name, a folder"),
     "an object that is no benchmark": ((["bert"], [3]), {}, "a int is no benchmark; give a name, such as 'seat'"),
 }

@@ -155,7 +155,7 @@ def test_texts_that_are_too_long_are_cut_and_counted(bert):
 
 
 def test_a_query_that_is_too_long_is_refused(bert):
-    with pytest.raises(FairlabError, match=r"a query of 33 tokens is longer than backbone.max_length=32"):
+    with pytest.raises(FairlabError, match=r"a query of 33 tokens is longer than max_length=32; raise it"):
         MaskedLM(bert).log_probabilities([MaskQuery([101] * 33, 1, 5)])
 
 

@@ -19,7 +19,9 @@ def by_quantity(readings):
 
 def cced_readings(subset, attributes, embeddings, before=None):
     found = cced_quantities(subset, attributes, embeddings)
-    return outcome("cced", [*found, *(kept(subset, embeddings, before) if before is not None else [])]).readings
+    return outcome(
+        CCED.description, [*found, *(kept(subset, embeddings, before) if before is not None else [])]
+    ).readings
 
 
 def test_readings_by_hand():

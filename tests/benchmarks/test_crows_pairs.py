@@ -159,7 +159,9 @@ def test_scores_by_hand_with_a_tie_by_rounding():
     ]
     raw = [[-1.0, -2.0], [-2.0, -1.0], [-1.0, -2.0], [-5.0004, -5.0001], [-1.0, -1.1], [-7.0014, -7.0006]]
     scores = rounded(np.array(raw).ravel()).reshape(-1, 2)
-    readings = by_place(outcome("crows_pairs", crows_pairs_quantities("nangia", ["gender", "age"], pairs, scores)))
+    readings = by_place(
+        outcome(CrowSPairs.description, crows_pairs_quantities("nangia", ["gender", "age"], pairs, scores))
+    )
     # Gender: hits 0 and 2, a miss 1, a tie 3 (both -5.0); -7.001 each is a tie too.
     assert readings["gender", "metric_score"].value == pytest.approx(100 * 2 / 5)
     assert readings["gender", "stereotype_score"].value == pytest.approx(100 * 1 / 2)
@@ -171,7 +173,9 @@ def test_scores_by_hand_with_a_tie_by_rounding():
     assert readings["age", "metric_score"].value == 100
     assert ("all", "metric_score") not in readings  # not every bias type was asked for
     assert ("gender", "skipped") not in readings
-    everything = by_place(outcome("crows_pairs", crows_pairs_quantities("nangia", list(PUBLISHED), pairs, scores)))
+    everything = by_place(
+        outcome(CrowSPairs.description, crows_pairs_quantities("nangia", list(PUBLISHED), pairs, scores))
+    )
     assert everything["all", "metric_score"].value == pytest.approx(100 * 3 / 6)
     assert everything["all", "metric_score"].headline
     assert everything["all", "metric_score"].p_holm is None
@@ -249,7 +253,7 @@ def test_a_cased_bert_is_lower_cased_and_said_so(language_models, file):
 
 def test_a_model_that_ties_everywhere_is_noted():
     pairs = [CrowsPair(str(k), "a", "b", True, "age") for k in range(4)]
-    result = outcome("crows_pairs", crows_pairs_quantities("nangia", ["age"], pairs, np.zeros((4, 2))))
+    result = outcome(CrowSPairs.description, crows_pairs_quantities("nangia", ["age"], pairs, np.zeros((4, 2))))
     assert by_place(result)["age", "metric_score"].value == 0
     assert by_place(result)["age", "ties"].value == 100
     assert by_place(result)["age", "metric_score"].p == 1

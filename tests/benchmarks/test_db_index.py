@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from fairlab.benchmarks.db_index import DBIndexBenchmark, Read, embedded_texts, nearest
+from fairlab.benchmarks.db_index import DBIndexBenchmark, Read, embedded_texts
 from fairlab.data.stream.manifest import Manifest
 from fairlab.files import sha256
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
@@ -61,7 +61,7 @@ def test_categories_of_the_nearest_entries_and_no_text(files, tmp_path):
     assert items["share/y"] == pytest.approx([200 / 3])
     assert items["nearest/x"] == pytest.approx([100 / 3, 100 / 3])  # fewer than a hundred: all of them
     cosines = np.array([[0.9, 0.1], [0.5, 0.8], [0.1, 0.3]])
-    assert nearest(cosines, ["x", "y", "y"])["nearest/y"].tolist() == pytest.approx([200 / 3] * 2)
+    assert nearest_categories(cosines, ["x", "y", "y"])["nearest/y"].tolist() == pytest.approx([200 / 3] * 2)
 
 
 def test_outliers_draws_and_repeats_are_settings(files, tmp_path):

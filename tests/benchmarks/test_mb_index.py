@@ -152,7 +152,7 @@ def test_contexts_longer_than_the_model_are_noted(make, language_models):
     gpt2 = language_models["gpt2"]
     short = Backbone(gpt2.model, gpt2.tokenizer, pooling="mean", max_length=16, normalize=False)
     result = make(stride=8).measure(short)
-    assert any("texts were cut at backbone.max_length=16" in note.text for note in result.notes)
+    assert any("texts were cut at max_length=16; raise it" in note.text for note in result.notes)
 
 
 def test_autocast_gives_nearly_the_same_perplexity(make, language_models):

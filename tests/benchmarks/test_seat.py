@@ -114,7 +114,7 @@ def test_averages_by_hand():
         name: SimpleNamespace(n=4, effect_size=d, draws=np.full(9, d), p_value=p)
         for name, d, p in (("6", 1.0, 0.001), ("7", -0.5, 0.8), ("8", 0.3, 0.01))
     }
-    readings = by_key(outcome_of("seat", seat_quantities(results, complete=True)).readings)
+    readings = by_key(outcome_of(SEAT.description, seat_quantities(results, complete=True)).readings)
     assert readings["average/absolute_effect_size"].value == pytest.approx(0.6)
     assert readings["average/absolute_effect_size"].low == pytest.approx(0.6)
     assert readings["average/significant_tests"].value == pytest.approx(100 / 3)  # 0.01 is not below 0.01

@@ -2,6 +2,7 @@ import json
 import math
 import string
 from collections import defaultdict
+from functools import partial
 
 import numpy as np
 import pytest
@@ -25,6 +26,8 @@ AFTER = [
     ("f", "gender", "cook", "The cook was kind", ("He was angry.", "She was happy.", "The hut saw that.")),
     ("g", "profession", "nurse", "He saw a nurse!", ("The nurse was old.", "The nurse was happy.", "But in his hut")),
 ]
+
+stereoset_outcome = partial(outcome, StereoSet.description)
 
 
 @pytest.fixture
@@ -138,7 +141,7 @@ def test_scores_by_hand():
     within = [example("gender", target) for target in ("he", "he", "he", "she", "she", "it")]
     scores = np.array([pro, pro, anti, tie, nonsense, anti], dtype=float)
     by_task = {"intrasentence": within}
-    readings = by_place(outcome("stereoset", stereoset_quantities(by_task, ["gender"], {"intrasentence": scores})))
+    readings = by_place(stereoset_outcome(stereoset_quantities(by_task, ["gender"], {"intrasentence": scores})))
     # Terms: he 3/3 related, 2/3 stereotyped; she 1/2, 1/2 (the tie is anti); it 1, 0.
     lms, ss = 100 * (1 + 1 / 2 + 1) / 3, 100 * (2 / 3 + 1 / 2 + 0) / 3
     assert readings["gender", "lms"].value == pytest.approx(lms)
@@ -150,7 +153,10 @@ def test_scores_by_hand():
     assert (readings["gender", "lms"].low, readings["gender", "lms"].high) == pytest.approx((50, 100))
     assert readings["gender", "ss"].low == pytest.approx(0)
     seen = by_place(
-        outcome("x", stereoset_quantities(by_task, ["gender"], {"intrasentence": scores}, seen={"he", "it"}))
+        outcome(
+            StereoSet.description,
+            stereoset_quantities(by_task, ["gender"], {"intrasentence": scores}, seen={"he", "it"}),
+        )
     )
     assert seen["gender_seen_targets", "ss"].value == pytest.approx(100 * (2 / 3 + 0) / 2)
     assert seen["gender_seen_targets", "lms"].n == 4
@@ -162,7 +168,7 @@ def test_targets_seen_in_training_over_all_domains_of_a_task():
     within += [example("religion", "Quran"), example("profession", "baker")]
     scores = {"intrasentence": np.array([pro, anti, anti, pro, anti, pro])}
     by_task = {"intrasentence": within}
-    readings = by_place(outcome("x", stereoset_quantities(by_task, DOMAINS, scores, seen={"he", "thai"})))
+    readings = by_place(stereoset_outcome(stereoset_quantities(by_task, DOMAINS, scores, seen={"he", "thai"})))
     # Of the terms he 1/2 and Thai 1/1; of all five 1/2, 0, 1, 0 and 1.
     assert readings["intrasentence_seen_targets", "ss"].value == pytest.approx(75)
     assert readings["intrasentence_seen_targets", "ss"].n == 3
@@ -175,7 +181,7 @@ def test_overall_pools_both_tasks_before_it_averages_over_terms():
     after = [example(domain, domain, "intersentence") for domain in (*DOMAINS[::-1], "gender", "gender")]
     by_task = {"intrasentence": within, "intersentence": after}
     scores = {"intrasentence": np.array([pro, anti, anti, anti]), "intersentence": np.array([anti] * 6)}
-    readings = by_place(outcome("stereoset", stereoset_quantities(by_task, DOMAINS, scores)))
+    readings = by_place(stereoset_outcome(stereoset_quantities(by_task, DOMAINS, scores)))
     assert readings["intrasentence", "ss"].value == 25
     assert readings["intersentence", "ss"].value == 0
     assert readings["overall", "ss"].value == 100 * (1 / 4 + 0 + 0 + 0) / 4
@@ -183,7 +189,7 @@ def test_overall_pools_both_tasks_before_it_averages_over_terms():
     assert readings["overall", "icat"].n == 10
     assert [subset for (subset, name), reading in readings.items() if reading.headline] == ["overall"]
     one = {"intrasentence": scores["intrasentence"]}
-    only = by_place(outcome("stereoset", stereoset_quantities({"intrasentence": within}, DOMAINS, one)))
+    only = by_place(stereoset_outcome(stereoset_quantities({"intrasentence": within}, DOMAINS, one)))
     assert [subset for (subset, name), reading in only.items() if reading.headline] == ["intrasentence"]
     assert not any(subset == "overall" for subset, _ in only)
 
@@ -264,8 +270,8 @@ def test_a_context_too_long_for_the_model_is_said(language_models, file):
         return StereoSet(task=["intrasentence"], path=file).measure(short)
 
     (missing,) = measured(5).not_run[:1]
-    assert "longer than backbone.max_length=5 up to its mask" in missing.reason
-    assert any("texts were cut at backbone.max_length=12" in note.text for note in measured(12).notes)
+    assert "longer than max_length=5 up to its mask" in missing.reason
+    assert any("texts were cut at max_length=12; raise it" in note.text for note in measured(12).notes)
 
 
 def test_a_comparison_with_itself_is_nothing(language_models, file):

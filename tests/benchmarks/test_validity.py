@@ -1,16 +1,26 @@
 """The gate before any reading: what is broken is not measured, and what knows no language is said to."""
 
+import json
+import re
 import shutil
+import warnings
 
 import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
+import fairlab
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.loading import load_backbone
-from fairlab.benchmarks.runner import measure
-from fairlab.benchmarks.validity import validity
-from fairlab.record import Outcome, Reading, Record
+from fairlab.benchmarks.runner import gate, measure
+from fairlab.benchmarks.validity import Validity, validity
+from fairlab.benchmarks.validity.embeddings import paraphrase_share
+from fairlab.benchmarks.validity.senses import shuffled_twin
+from fairlab.benchmarks.validity.texts import PARAPHRASES, SENSES
+from fairlab.benchmarks.validity.weights import structure
+from fairlab.record import SAYS_NOTHING, Outcome, Reading, Record
+from fairlab.types import FairlabError
+from tests.conftest import MINILM
 
 HOW = {"pooling": "mean", "max_length": 32, "normalize": False}
 
@@ -79,29 +89,155 @@ def test_embeddings_that_overflow(tiny, tmp_path):
     assert_not_run(tiny, tmp_path, "embeddings of plain sentences are not finite")
 
 
-@pytest.mark.parametrize("name", ["bert_mlm", "roberta_mlm", "albert_mlm", "gpt2", "llama"])
-def test_a_language_model_of_random_weights_is_said_to_be_one_at_every_reading(tiny_folders, tmp_path, name):
+@pytest.mark.parametrize("name", ["bert", "bert_mlm", "roberta_mlm", "albert_mlm", "gpt2", "llama"])
+def test_a_model_of_random_weights_is_said_to_be_one_at_every_reading(tiny_folders, tmp_path, name):
     record, asked = measured(load_backbone(str(tiny_folders[name]), **HOW), tmp_path)
     assert asked == [1, 1]
-    assert [note.benchmark for note in record.notes] == ["one", "two"]
-    for note in record.notes:
-        assert note.text.startswith("random or untrained weights: as a language model it is no better than chance")
+    marked = [note for note in record.notes if note.mark]
+    assert [note.benchmark for note in marked] == ["one", "two"]
+    for note, reading in zip(marked, record.readings, strict=True):
+        assert note.text.startswith("these numbers say nothing of bias: ")
+        assert record.marks(reading) == [SAYS_NOTHING]
+    assert ("as a language model it is no better than chance" in marked[0].text) == (name != "bert")
 
 
-def test_an_encoder_of_random_weights_passes_for_nobody_can_tell(tiny, tmp_path):
-    record, asked = measured(tiny, tmp_path)
-    assert asked == [1, 1]
-    assert not record.notes
+def test_a_strict_run_refuses_a_model_that_fails(tiny, tmp_path):
+    record = Record(tmp_path, {"seed": 0, "strict": True}, "command")
+    with pytest.raises(FairlabError, match=r"^the model was refused by strict=true: .*; take a sound copy, or leave"):
+        measure([Counted("one")], tiny, "", record)
+    assert not record.readings
+
+
+def test_a_continued_run_takes_the_result_from_its_record(tiny, tmp_path):
+    record, _ = measured(tiny, tmp_path)
+    again = Record.load(tmp_path)
+    with torch.no_grad():
+        tiny.model.encoder.layer[1].output.dense.weight[3, 4] = torch.nan
+    kept = gate(tiny, "", again)
+    assert kept == Validity.of(record.provenance["validity"][""])
+    assert kept.failures
+    assert not kept.reason
 
 
 @pytest.mark.parametrize("name", ["minilm", "minilm_mlm"])
 def test_trained_models_pass_without_a_word(name):
-    from tests.conftest import MINILM
-
     adapters = {"adapters": "minilm_mlm"} if name == "minilm_mlm" else {}
     backbone = load_backbone(**MINILM, pooling="mean", max_length=128, normalize=True, **adapters)
+    assert validity(backbone) == Validity()
+
+
+def _shuffle_rows(model):
+    rows = model.embeddings.word_embeddings.weight
+    rows.copy_(rows[torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))])
+
+
+def _hide_places(model):
+    model.embeddings.position_embeddings.weight.zero_()
+
+
+def _flatten_output(model):
+    model.encoder.layer[5].output.LayerNorm.weight.mul_(1e-4)
+    model.encoder.layer[5].output.LayerNorm.bias.add_(1.0)
+
+
+def _draw_one_layer(model):
+    for name, weight in model.encoder.layer[3].named_parameters():
+        if weight.dim() == 2:
+            torch.nn.init.normal_(weight, std=0.02, generator=torch.Generator().manual_seed(len(name)))
+
+
+def _transpose_attention(model):
+    for layer in model.encoder.layer:
+        for module in (layer.attention.self.query, layer.attention.self.key, layer.attention.self.value):
+            module.weight.copy_(module.weight.T.clone())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_shuffle_rows, "its word embeddings hold no meaning"),
+        (_hide_places, "the order of words makes no difference"),
+        (_flatten_output, "its embeddings are nearly constant"),
+        (_draw_one_layer, "the weights of layer 3 are random numbers"),
+        (_transpose_attention, "its layers tell the senses of a word too seldom"),
+    ],
+)
+def test_damage_is_told_by_behaviour(change, said):
+    backbone = load_backbone(**MINILM, pooling="mean", max_length=128, normalize=True)
+    with torch.no_grad():
+        change(backbone.transformer)
     found = validity(backbone)
-    assert (found.reason, found.note) == ("", "")
+    assert not found.reason
+    assert any(said in failure for failure in found.failures), found
+
+
+def test_a_configuration_of_fewer_layers_is_told_by_the_weights_it_leaves_out(tiny_folders, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_folders["bert"], folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 1}))
+    backbone = load_backbone(str(folder), **HOW)
+    assert backbone.unread[0] == "encoder.layer.1.attention.output.LayerNorm.bias"
+    assert len(backbone.unread) == 16
+    assert validity(backbone).failures[0].startswith("its file holds 16 weights that its config.json leaves out")
+
+
+def test_heads_that_a_body_leaves_out_are_not_missed(tiny_folders):
+    for folder in tiny_folders.values():
+        assert not load_backbone(str(folder), **HOW).unread
+
+
+def test_a_model_of_few_tokens_is_not_judged_by_sentences(tiny):
+    tiny.max_length = 8
+    assert validity(tiny).not_judged == ("it reads 8 tokens, too few for the sentences of the check",)
+
+
+def test_the_twin_is_gone_outside_its_context(tiny):
+    texts = ["the boat", "a bridge over the river"]
+    before = tiny.embed(texts)
+    with shuffled_twin(tiny):
+        assert not torch.allclose(tiny.embed(texts), before)
+    assert torch.equal(tiny.embed(texts), before)
+
+
+def test_structure_is_1_of_random_numbers_and_more_of_a_matrix_with_a_direction():
+    random = torch.randn(300, 200, generator=torch.Generator().manual_seed(0))
+    assert structure(random) == pytest.approx(1.0, abs=0.05)
+    direction = torch.outer(torch.arange(300) % 2 - 0.5, torch.arange(200) % 3 - 1.0)
+    assert structure(random + direction) > 1.5
+    assert structure(torch.zeros(70, 70)) == 0
+
+
+def test_paraphrase_share_by_hand():
+    # Each sentence is followed by its paraphrase. In three places of their own, all 12 comparisons are right; where
+    # the first two paraphrases are exchanged, only those of the third sentence are: with two others each way.
+    one, two, three = torch.eye(3)
+    assert paraphrase_share(torch.stack([one, one, two, two, three, three])) == 1.0
+    crossed = torch.stack([one, two, two, one, three, three])
+    assert paraphrase_share(crossed) == pytest.approx(4 / 12)
+
+
+def test_paraphrases_share_no_word():
+    for first, second in PARAPHRASES:
+        assert not set(re.findall(r"[a-z']+", first.lower())) & set(re.findall(r"[a-z']+", second.lower()))
+
+
+def test_an_ambiguous_word_stands_once_in_each_of_its_sentences():
+    for word, *senses in SENSES:
+        for text in (text for pair in senses for text in pair):
+            assert len(re.findall(rf"\b{word}\b", text.lower())) == 1, text
+            assert text.lower().index(word) == re.search(rf"\b{word}\b", text.lower()).start(), text
+
+
+def test_load_warns_at_the_first_embedding_alone(tiny_folders):
+    model = fairlab.load(str(tiny_folders["bert"]), max_length=32)
+    with pytest.warns(UserWarning, match="what this model embeds says nothing of bias"):
+        model.embed(["a boat"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.embed(["a bridge"])
+    with pytest.raises(FairlabError, match="was refused by strict=true"):
+        fairlab.load(str(tiny_folders["bert"]), max_length=32, strict=True)
 
 
 def test_a_tokenizer_that_gives_no_token(tiny, tmp_path):

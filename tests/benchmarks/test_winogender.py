@@ -61,7 +61,9 @@ def test_the_correlation_is_over_schemas_about_the_occupation(published):
     found = schemas(read_winogender(published / "all_sentences.tsv"))
     correlation = winogender_quantities(found, OCCUPATIONS, FLAT)[-1]
     assert correlation.value == pytest.approx(pearsonr([20, 90, 70], [2, -2, 0.5]).statistic)
-    assert (correlation.n, correlation.headline, correlation.ideal) == (3, True, 0.0)
+    assert correlation.n == 3
+    info = Winogender.description.quantities[correlation.name]
+    assert (info.headline, info.ideal) == (True, 0.0)
     shuffled = [7, 2, 9, 0, 11, 4, 1, 10, 3, 6, 5, 8]
     again = winogender_quantities([found[k] for k in shuffled], OCCUPATIONS, FLAT[shuffled])
     assert [entry.value for entry in again] == pytest.approx(

@@ -51,6 +51,15 @@ def test_splits_of_the_file_are_kept(tmp_path, tiny):
         make(write_rows(tmp_path / "g.jsonl", rows[:1]), tiny)
 
 
+def test_workers_make_the_same_batches(path, tiny):
+    here, ahead = make(path, tiny, epochs=2), make(path, tiny, epochs=2)
+    ahead.num_workers = 2
+    assert ahead.train_dataloader().num_workers == 2
+    pairs = list(zip(here.train_dataloader(), ahead.train_dataloader(), strict=True))
+    assert len(pairs) == here.total_batches
+    assert all(one.ids == other.ids and one.input_ids.equal(other.input_ids) for one, other in pairs)
+
+
 def test_a_batch_holds_whole_groups_neutral_first(path, tiny):
     data = make(path, tiny)
     for batch in data.train_dataloader():

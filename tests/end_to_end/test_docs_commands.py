@@ -97,8 +97,6 @@ def reduced(experiment, folders, bart):
     claims = [*tiny_backbone(folders["bert"]), *facts, "data.unseen=[]", *few]
     return {
         "ccd_bert": groups,
-        "sentence_debias_bert": groups,
-        "ccd_roberta": groups,
         "fairberta": [*bert, "data.paths=[texts.txt]", *lines, *perplexity],
         "fairtune_glue": [*tiny_backbone(folders["bert"]), "data.path=rte", *few],
         "perturber": [f"backbone.name={bart}", "backbone.max_length=64", *two_steps, *few, *pairs],

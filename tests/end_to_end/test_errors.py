@@ -13,17 +13,20 @@ from tests.end_to_end.conftest import only_run
 CASES = {
     "a wrong choice": (
         ["backbone=bort"],
-        "backbone=bort: no such choice; there are: bart_large, bert_base, bert_large",
+        "backbone=bort: no such choice; there are: bert_base, bert_large, distilbert",
     ),
     "a wrong experiment": (
         ["+experiment=cdd"],
-        "experiment=cdd: no such choice; there are: adept_bert, biaser_llm, ccd_aligned_bert",
+        "experiment=cdd: no such choice; there are: adept_sentences_bert, biaser_llm, ccd_aligned_bert",
     ),
     "an experiment without a plus": (["experiment=ccd_bert"], "add the experiment with a plus: +experiment=NAME"),
-    "a misspelled key": (["method.betta=1"], "there is no key 'betta' in 'method'; there are: _target_, alignment"),
+    "a misspelled key": (
+        ["method.betta=1"],
+        "there is no key 'betta' in 'method'; the nearest is beta; there are: _target_, alignment",
+    ),
     "a misspelled group": (
         ["backbne=minilm"],
-        "there is no key 'backbne' at the top level; there are: attributes, a",
+        "there is no key 'backbne' at the top level; the nearest is backbone; there are: attributes, a",
     ),
 }
 

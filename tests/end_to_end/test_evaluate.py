@@ -38,7 +38,7 @@ def test_from_python_it_is_the_same(run, measured, tmp_path, tiny_folders):
     assert done.returncode == 0, done.stderr
     there = Record.load(only_run(tmp_path, "evaluate"))
     sets = there.config["benchmark"]["cced"]["sets"]
-    results = fairlab.evaluate(fairlab.load(folder, max_length=32), "cced", settings={"cced.sets": sets})
+    results = fairlab.evaluate(fairlab.load(folder, max_length=32), "cced", settings={"benchmark.cced.sets": sets})
     assert results.record.metrics() == there.metrics()
     own = {"model": folder, "max_length": 32}  # which an object has in itself
     assert {**results.record.config, **own} == there.config
@@ -155,9 +155,15 @@ def test_bad_input_of_data_is_one_sentence(run, data, arguments, message, tmp_pa
     [
         ([], "model has no value; give one, for example model=..."),
         (["model=nowhere/none"], "the weights of nowhere/none cannot be had"),
-        (["model=minilm", "benchmark=[seaty]"], "benchmark=seaty: no such choice; there are: bias_ir"),
+        (
+            ["model=minilm", "benchmark=[seaty]"],
+            "benchmark=seaty: no such choice; the nearest is seat",
+        ),
         (["model=[]"], "model is an empty list"),
-        (["model=minilm", "poling=cls"], "there is no key 'poling' at the top level; there are: benchmark"),
+        (
+            ["model=minilm", "poling=cls"],
+            "there is no key 'poling' at the top level; the nearest is pooling",
+        ),
         (["model=minilm", "pooling=median"], "pooling must be mean, cls or published or null, not median"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 
 import fairlab
 from fairlab.data.groups import read_groups
-from fairlab.record import Record
+from fairlab.record import SAYS_NOTHING, Record
 from tests.end_to_end.conftest import only_run, tiny_backbone
 
 FILES = Path(__file__).parents[2] / "docs" / "own_axis"
@@ -45,13 +45,13 @@ def test_one_command_makes_splits_trains_and_measures(run, tiny_folders, texts, 
     assert facts["train_groups"] + facts["validation_groups"] + facts["test_groups"] == 60
     found = {(one.benchmark, one.subset, one.quantity): one for one in record.readings if one.phase == "after"}
     of_cced = [found["cced", "held_out_disability", f"distance_{name}"] for name in ATTRIBUTES]
-    assert all(one.n == 10 and not record.marks(one) for one in of_cced)
+    assert all(one.n == 10 and record.marks(one) == [SAYS_NOTHING] for one in of_cced)
     assert ("cced", "held_out_disability", "gap_all_pairs") in found
     for one, other in PAIRS:
         assert ("likelihood_pairs", "held_out_disability", f"likelier_{one}_than_{other}") in found
         assert ("seat", f"disability_seat_pleasant_{one}_vs_{other}", "effect_size") in found
     assert ("seat", "disability_seat_able", "effect_size") in found
-    assert record.marks(found["cced", "embedded", "gap"]) == ["another axis"]
+    assert record.marks(found["cced", "embedded", "gap"]) == ["another axis", SAYS_NOTHING]
     polarity = {one.quantity: one.value for one in record.readings if one.benchmark == "polarity"}
     assert polarity == dict.fromkeys(
         ["union_accuracy", "accuracy_neutral", *(f"accuracy_{name}" for name in ATTRIBUTES)], 100.0
@@ -79,7 +79,7 @@ def test_nothing_that_is_measured_was_trained_on(tiny_folders, texts):
     assert done.results["data/polarity/train/union_accuracy"] == 100.0
     notes = [note for note in done.record.notes if "were trained on" in note.text]
     assert not [note for note in notes if note.subset == "held_out_disability"]
-    results = fairlab.evaluate(done.model, ["seat"], settings={"seat.tests": [TESTS]})
+    results = fairlab.evaluate(done.model, ["seat"], settings={"benchmark.seat.tests": [TESTS]})
     names = [f"disability_seat_pleasant_{one}_vs_{other}" for one, other in PAIRS]
     assert {one.subset for one in results.record.readings} == {*names, "disability_seat_able", "average"}
     assert json.loads(json.dumps(results.record.config))["benchmark"]["seat"]["tests"] == [TESTS]

@@ -1,4 +1,4 @@
-"""A method of one's own, by the page on extending alone: in an experiment, a sweep, a reproduction and the reports."""
+"""A method, an augmentation and a source of one's own, by the page on extending alone."""
 
 import json
 import re
@@ -9,10 +9,13 @@ import yaml
 
 from fairlab.record import Record
 from tests.end_to_end.conftest import only_run
+from tests.end_to_end.test_safety import SMALL
 
 DOCS = Path(__file__).parents[2] / "docs"
 CODE = re.findall(r"^```python\n(.*?)^```", (DOCS / "extending.md").read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
 METHOD = next(block for block in CODE if "class WithoutMean" in block)
+AUGMENTATION = next(block for block in CODE if "class LowerCase" in block)
+SOURCE = next(block for block in CODE if "class Exclamations" in block)
 
 
 @pytest.fixture
@@ -68,3 +71,43 @@ def test_a_sweep_over_methods_and_a_row_of_a_matrix_take_it_too(run, own, tmp_pa
     metrics = Record.load(output / "runs" / "mine" / "seed_1").metrics()
     cell = json.loads((output / "table_6.json").read_text())["mine"]["cced/groups/gap"]
     assert cell["value"] == metrics["after/cced/groups/gap"]
+
+
+def test_an_augmentation_of_ones_own_is_trained_on(run, own, tmp_path):
+    (tmp_path / "my_augmentations.py").write_text(AUGMENTATION, encoding="utf-8")
+    (tmp_path / "my_conf" / "augmentation").mkdir()
+    (tmp_path / "my_conf" / "augmentation" / "lower_case.yaml").write_text("_target_: my_augmentations.LowerCase\n")
+    done = run("--config-dir", "my_conf", *own, "augmentation=lower_case", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    record = Record.load(only_run(tmp_path))
+    assert record.config["augmentation"] == {"_target_": "my_augmentations.LowerCase"}
+
+
+def test_an_ensemble_with_a_source_of_ones_own_scores_where_the_command_names_the_source(run, tmp_path):
+    (tmp_path / "my_sources.py").write_text(SOURCE, encoding="utf-8")
+    (tmp_path / "my_conf" / "source").mkdir(parents=True)
+    (tmp_path / "my_conf" / "source" / "exclamations.yaml").write_text(
+        'exclamations:\n  _target_: my_sources.Exclamations\n  mark: "!"\n'
+    )
+    path, chosen = {"PYTHONPATH": str(tmp_path)}, ["source=[sentiment,exclamations]"]
+    done = run("--config-dir", "my_conf", *[one for one in SMALL if not one.startswith("source=")], *chosen, **path)
+    assert done.returncode == 0, done.stderr
+    folder = only_run(tmp_path, "safety_ensemble")
+    card = (folder / "model" / "README.md").read_text("utf-8")
+    assert "- exclamation marks: An example: loud texts are not unsafe." in card
+    assert "An example of this page." in card
+
+    (tmp_path / "new.csv").write_text("text\nA lovely day.\nStop it!!!!!!!\n", encoding="utf-8")
+    given = [f"model={folder}", "input=new.csv", "output=scores.jsonl", "source_scores=true"]
+    refused = run(*given, entry="score", **path)
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert refused.stderr.endswith("+sources.exclamations._target_=MODULE.CLASS\n")
+    named = "+sources.exclamations._target_=my_sources.Exclamations"
+    scored = run(*given, named, entry="score", **path)
+    assert scored.returncode == 0, scored.stderr
+    rows = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
+    assert [row["sources"]["exclamations.marks"] for row in rows] == [0.0, 0.5]
+    (tmp_path / "my_sources.py").unlink()
+    lost = run(*given, named, "output=other.jsonl", entry="score")
+    assert (lost.returncode, lost.stderr.count("\n")) == (1, 1)
+    assert "my_sources.Exclamations cannot be had (ModuleNotFoundError: No module named 'my_sources')" in lost.stderr

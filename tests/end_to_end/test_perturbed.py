@@ -6,11 +6,12 @@ import shutil
 
 import pytest
 
+from experiments.shared.filled_sheets import label_agreement, read_sheet, tag_rates
 from fairlab.augmentation.perturbation import Perturbation
 from fairlab.data.published.task_files import read_task
 from fairlab.data.stream.choices import perturb_examples, read_perturbed
 from fairlab.record import Record
-from fairlab.reporting.audit import JUDGED, TAGS, label_agreement, read_sheet, tag_rates
+from fairlab.reporting.reading_sheet import JUDGED, SHEET, TAGS
 from fairlab.types import FairlabError
 from tests.end_to_end.augmenting import TEXTS, augment_here, content, rows, write_texts
 from tests.end_to_end.conftest import tiny_backbone
@@ -113,9 +114,9 @@ def test_perturbable_texts_are_kept_with_their_score(tmp_path):
     assert {"r1", "r6"} & set(made) == set()
 
 
-def test_the_audit_sheet_is_written_once_and_read_back(tmp_path):
+def test_the_reading_sheet_is_written_once_and_read_back(tmp_path):
     assert augment_here(*PERTURB, "output=out") == 0
-    sheet = tmp_path / "out" / "audit.csv"
+    sheet = tmp_path / "out" / SHEET
     filled = list(csv.DictReader(sheet.open()))
     assert len(filled) == 6
     for k, row in enumerate(filled):
@@ -127,6 +128,10 @@ def test_the_audit_sheet_is_written_once_and_read_back(tmp_path):
     kept = sheet.read_bytes()
     assert augment_here(*PERTURB, "output=out") == 0
     assert sheet.read_bytes() == kept  # a person's work is never overwritten
+    former = sheet.rename(sheet.with_name("audit.csv"))
+    assert augment_here(*PERTURB, "output=out") == 0
+    assert not sheet.exists()
+    former.rename(sheet)
     first = read_sheet(sheet)
     assert label_agreement(first)[:2] == (5, 6)
     second = [row | {TAGS[0]: "", TAGS[1]: "x"} for row in first]

@@ -113,10 +113,12 @@ def test_the_other_commands_of_the_readme_exist():
     for command in others:
         if command.startswith("python -m fairlab.view"):
             assert (ROOT / "fairlab" / "view.py").is_file()  # run by tests/reporting/view/test_browsing.py
+        elif command.startswith("python -m fairlab.compare"):
+            assert (ROOT / "fairlab" / "compare.py").is_file()  # run by tests/end_to_end/test_compare.py
         elif command.startswith("make "):
             subprocess.run(["make", "--dry-run", command.split()[1]], cwd=ROOT, check=True, capture_output=True)
         else:
-            assert command.startswith("python3 -m venv .venv && .venv/bin/python -m pip install torch==2.13.0")
+            assert command == "python3 -m venv .venv && .venv/bin/python -m pip install '.[offline]'"
             assert shutil.which("python3")
 
 
@@ -124,3 +126,21 @@ def test_every_file_the_readme_points_to_is_there():
     for target in re.findall(r"\]\(([^)#]+)\)", README):
         if not target.startswith("http"):
             assert (ROOT / target).exists(), target
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.data
+def test_the_python_of_the_readme_prints_what_it_shows(warm_python, tmp_path):
+    (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    (shown,) = re.findall(r"```text\n(.*?)```", README, flags=re.DOTALL)
+    done = subprocess.run([warm_python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    def parts(text):
+        """Split lines into their words, with # for a number, and their numbers."""
+        number = re.compile(r"-?\d+\.\d+")
+        return number.sub("#", text), [float(found) for found in number.findall(text)]
+
+    words, numbers = parts(done.stdout)
+    assert words == parts(shown)[0]
+    assert numbers == pytest.approx(parts(shown)[1], rel=0.02, abs=0.002)  # processors differ in the last digits

@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from fairlab.methods.safety_ensemble.exported.portable import write_sources
-from fairlab.methods.safety_ensemble.sources.sources import Sentiment, WordList
+from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
+from fairlab.methods.safety_ensemble.sources.word_list import WordList
 from tests.conftest import write_rows
 from tests.end_to_end.conftest import kill, wait_for
 from tests.methods.safety_ensemble.conftest import data, ensemble
 
-HERE = "fairlab.methods.safety_ensemble.sources.sources"
+HERE = "fairlab.methods.safety_ensemble.sources"
 TEXTS = ["A lovely day for Muslim bakers.", "An awful, useless thing.", "It rained, as it does."]
 
 
@@ -34,8 +35,8 @@ def exported(tmp_path_factory):
     method.fit(data())
     method.export(folder / "model", "")
     nodes = {
-        "sentiment": {"_target_": f"{HERE}.Sentiment"},
-        "word_list": {"_target_": f"{HERE}.WordList", "path": str(words)},
+        "sentiment": {"_target_": f"{HERE}.sentiment.Sentiment"},
+        "word_list": {"_target_": f"{HERE}.word_list.WordList", "path": str(words)},
     }
     write_sources(nodes, folder / "model")
     words.unlink()

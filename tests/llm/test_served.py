@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fairlab.backbones import memory
+from fairlab.backbones.model_cache import FETCH, PinnedFile, cached_folder, write_manifest
 from fairlab.files import sha256
 from fairlab.llm import program
 from fairlab.llm.client import LLM
@@ -131,7 +132,7 @@ def test_memory_below_what_the_model_needs(serving, tmp_path, monkeypatch):
 def test_weights_that_were_changed_are_not_served(serving, tmp_path):
     model = serving()
     (tmp_path / "tiny.gguf").write_text("{} ")
-    with pytest.raises(FairlabError, match=r"tiny.gguf has SHA-256 .*, not .*; remove it and run fairlab fetch again"):
+    with pytest.raises(FairlabError, match=r"tiny.gguf has SHA-256 .*, not .*; remove it and fetch it again"):
         asked(model, tmp_path)
 
 
@@ -191,7 +192,22 @@ def test_the_commands_that_serve(monkeypatch):
 
 def test_models_that_are_not_there_or_do_not_answer(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(FairlabError, match=r"the model qwen is not in .*; bring it there with: fairlab fetch qwen"):
-        ServedModel("qwen")
-    with pytest.raises(FairlabError, match="no model 'smaller' to fetch; there are: mpnet, qwen"):
-        ServedModel("smaller")
+    with pytest.raises(FairlabError, match=rf"org/tiny is no file, and is not in .*org--tiny; .* lists: {FETCH}"):
+        ServedModel("org/tiny")
+    folder = cached_folder("org/tiny")
+    folder.mkdir(parents=True)
+    write_manifest(folder, {}, memory=None)
+    with pytest.raises(FairlabError, match=r"org/tiny is an encoder, and no model that answers"):
+        ServedModel("org/tiny")
+
+
+def test_a_model_of_the_cache_is_asked_under_its_name_on_the_hub(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = cached_folder("org/tiny")
+    folder.mkdir(parents=True)
+    (folder / "tiny.gguf").write_bytes(b"weights")
+    digest = sha256(folder / "tiny.gguf")
+    write_manifest(folder, {"tiny.gguf": PinnedFile(7, digest)}, memory=5)
+    model = ServedModel("org/tiny", program=sys.executable)
+    assert (model.name, model.weights) == (f"org/tiny@{digest[:12]}", folder / "tiny.gguf")
+    assert model.own.memory == 5

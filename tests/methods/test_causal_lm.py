@@ -9,7 +9,7 @@ import torch
 from fairlab.backbones import adapters
 from fairlab.backbones.adapters import FILE, add_adapters
 from fairlab.backbones.loading import load_backbone
-from fairlab.data.entry_blocks import NOT_SCORED, collated
+from fairlab.data.block_collator import NOT_SCORED, collated
 from fairlab.methods.causal_lm import CausalLMTuning, refuse_mixing
 from fairlab.run.checkpoints import Checkpoints
 from fairlab.types import CannotScore, FairlabError

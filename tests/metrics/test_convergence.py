@@ -1,12 +1,12 @@
 """A training whose loss does not fall, and a classifier no better than a guess."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fairlab.metrics.convergence import at_chance, unlearned
+from fairlab.metrics.convergence import at_chance, too_short, unlearned
+from fairlab.record import Record
 
 RECORDS = Path(__file__).parents[2] / "experiments"
 
@@ -52,6 +52,15 @@ def test_too_few_steps_say_nothing():
     assert unlearned([]) == ""
 
 
+def test_too_few_steps_are_said_and_no_steps_are_not():
+    assert too_short(history([1.0] * 19)) == (
+        "19 steps with a loss are too few to tell whether training converged; 20 are asked for"
+    )
+    assert too_short(history([1.0] * 19, name="bias_loss")).startswith("19 steps")
+    assert too_short(history([1.0] * 20)) == ""
+    assert too_short([]) == ""
+
+
 def test_batches_of_kinds_that_take_turns():
     """A neutral batch has a bias loss, the others repeat it and add to the loss."""
     rows = [{"step": k, "train/loss": 1 + k % 3, "train/bias_loss": 1 / (1 + k // 3)} for k in range(90)]
@@ -72,8 +81,7 @@ def test_batches_of_kinds_that_take_turns():
     ],
 )
 def test_runs_of_the_experiments(run, trained):
-    record = json.loads((RECORDS / run / "record.json").read_text(encoding="utf-8"))
-    assert (unlearned(record["history"]) == "") == trained
+    assert (unlearned(Record.load(RECORDS / run).history) == "") == trained
 
 
 def test_a_classifier_at_chance():

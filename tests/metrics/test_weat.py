@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fairlab.metrics import weat as association
+from fairlab.metrics.permutation_test import weat_p_value
 from fairlab.metrics.significance import holm
-from fairlab.metrics.weat import associations, resampled_effect_sizes, weat_effect_size, weat_p_value
+from fairlab.metrics.weat import associations, resampled_effect_sizes, weat_effect_size
 from fairlab.types import FairlabError
 
 seeds = st.integers(0, 2**32 - 1)
@@ -95,58 +95,6 @@ def test_bounds(seed):
     p, opposite = weat_p_value(x, y, rng()), weat_p_value(y, x, rng())
     assert 1 / 70 <= p <= 1
     assert p + opposite >= 1 + 1 / 70 - 1e-12  # the split itself is in both tails
-
-
-@given(seeds)
-def test_sums_that_differ_by_rounding_are_ties(seed):
-    whole = rng(seed).integers(-5, 6, size=(2, 6))  # sums of whole numbers are exact, those of tenths are not
-    assert weat_p_value(*(whole * 0.1), rng()) == weat_p_value(*whole, rng())
-
-
-def test_sampled_p_values_reach_both_ends():
-    low, high = np.arange(30.0), np.arange(50.0, 80.0)
-    assert weat_p_value(high, low, rng()) == 1e-5
-    assert weat_p_value(low, high, rng()) == 1
-    assert weat_p_value(np.ones(30), np.ones(30), rng()) == 1
-
-
-@pytest.mark.parametrize("sizes", [(8, 8), (5, 9)])
-def test_sampling_is_near_the_exact_value(monkeypatch, sizes):
-    x, y = rng(3).normal(0.4, size=sizes[0]), rng(4).normal(size=sizes[1])
-    exact = weat_p_value(x, y, rng())
-    monkeypatch.setattr(association, "MOST_EXACT_SPLITS", 0)
-    sampled = weat_p_value(x, y, rng(5))
-    assert sampled == pytest.approx(exact, abs=5 * math.sqrt(exact / 100_000))
-    assert sampled != exact
-    assert sampled == weat_p_value(x, y, rng(5))
-
-
-@pytest.mark.parametrize("n", [6, 64, 66, 130])
-def test_random_halves_are_halves_and_all_alike(n):
-    values = 2.0 ** rng(n).integers(0, 20, size=n)  # exact in any order
-    sums = np.concatenate(list(association._sums_of_halves(values, n // 2, rng(1))))
-    assert len(sums) == association.SAMPLED_SPLITS
-    # Drawing n / 2 of n without replacement: mean and variance of the sum.
-    variance = n / 2 * values.var(ddof=1) / 2
-    assert sums.mean() == pytest.approx(values.sum() / 2, abs=5 * math.sqrt(variance / len(sums)))
-    assert sums.var() == pytest.approx(variance, rel=0.05)
-    counts = np.concatenate(list(association._sums_of_halves(np.ones(n), n // 2, rng(2))))
-    assert (counts == n / 2).all()
-
-
-def test_every_half_of_six_is_drawn_equally_often():
-    sums = np.concatenate(list(association._sums_of_halves(2.0 ** np.arange(6), 3, rng(3))))
-    _, counts = np.unique(sums, return_counts=True)
-    assert len(counts) == 20  # 6 choose 3, each with a sum of its own
-    assert stats.chisquare(counts).pvalue > 1e-3
-
-
-def test_exact_up_to_a_hundred_thousand_splits():
-    # 9 of 18: 48,620 splits; 10 of 20: 184,756, so there the sampled value is a multiple of 1e-5.
-    x, y = rng(6).normal(0.3, size=10), rng(7).normal(size=10)
-    exact, sampled = weat_p_value(x[:9], y[:9], rng()), weat_p_value(x, y, rng())
-    assert exact * 48_620 == pytest.approx(round(exact * 48_620), abs=1e-6)
-    assert sampled * 100_000 == pytest.approx(round(sampled * 100_000), abs=1e-6)
 
 
 @pytest.mark.parametrize(("x", "y"), [([0.3, 0.3], [0.3]), ([0.1 + 0.2], [0.3]), ([math.nan, 1.0], [0.0, 2.0])])

@@ -6,9 +6,9 @@ from pathlib import Path
 import torch
 from torch import distributed
 
+from fairlab.metrics.acv import CounterfactualVariance
 from fairlab.metrics.crows_pairs import CrowsPairsScore
 from fairlab.metrics.fairscore import FairscoreMetric
-from fairlab.metrics.safety import CounterfactualVariance
 from fairlab.metrics.stereoset import ICAT
 from fairlab.metrics.weat import EffectSize
 

@@ -12,6 +12,7 @@ from fairlab.reporting.many_runs.sweep import write_sweep
 from fairlab.reporting.report import write_report
 from fairlab.reporting.tables.grouping import headlines
 from fairlab.reporting.tables.runs import read_runs
+from fairlab.types import Description, QuantityInfo
 
 EVIL = "</script><script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">"
 
@@ -23,7 +24,10 @@ def pages(tmp_path):
         folder = tmp_path / "sweep" / str(number)
         folder.mkdir(parents=True)
         reading = Reading(EVIL, EVIL, EVIL, number, EVIL, 0.0, 3, 0.0, 2.0, headline=True, phase="x", seed=1)
-        other = Reading("b", "s", "q", number, "u", 0.0, 3, 0.0, 2.0, headline=True, phase="x", seed=1)
+        info = QuantityInfo(EVIL, EVIL, EVIL)
+        told = Description("b", EVIL, EVIL, {"q": info}, topic=EVIL, subsets={"s": EVIL}, citation=EVIL)
+        rank = {"headline": True, "phase": "x", "seed": 1, "description": told}
+        other = Reading("b", "s", "q", number, "u", 0.0, 3, 0.0, 2.0, **rank)
         config = {"seed": 1, "model": EVIL, "benchmark": {}}
         command = ["python", "-m", "fairlab.evaluate", f"model={EVIL}{number}", f"pooling={EVIL}{number}"]
         record = Record(folder, config, shlex.join(command))

@@ -1,9 +1,13 @@
 """Names in words for the keys of readings."""
 
+from dataclasses import replace
+
 import pytest
 
 from fairlab.record import Comparison, Reading
-from fairlab.reporting.headlines import key, meaning, title, wrapped
+from fairlab.reporting.headlines import bounds, key, meaning, title, wrapped
+from fairlab.reporting.questions import by_question, question
+from fairlab.types import Description, QuantityInfo
 
 
 def reading(name):
@@ -23,6 +27,8 @@ def reading(name):
         ("sst2_probe/dev/accuracy", "SST-2 accuracy of a linear probe, development set"),
         ("safety_hatecheck/hate/acv", "HateCheck counterfactual variance, hate"),
         ("mb_index/all/mb_index", "mb-index"),
+        ("mb_index/reference/perplexity", "mb-index perplexity, reference"),
+        ("likelihood_pairs/mine/distance_from_even_all_pairs", "Pairs distance from an even choice, all pairs, mine"),
         ("perplexity/text/pseudo_perplexity", "pseudo-perplexity"),
         ("lengths/long_texts/mean_norm", "lengths mean norm, long texts"),  # one's own benchmark
     ],
@@ -48,3 +54,21 @@ def test_a_comparison_is_called_as_its_readings_are():
 
 def test_titles_of_figures_are_broken_into_lines():
     assert wrapped("one two three", width=8) == "one two<br>three"
+
+
+def test_what_a_record_says_of_a_benchmark_is_what_readers_see():
+    """A description in the record counts, even beside a class of fairlab's own."""
+    told = Description("seat", "My own", "Why?", {"*_size": QuantityInfo("{} size", "how large")}, topic="Mine?")
+    one = replace(reading("seat/6b/effect_size"), description=told)
+    assert (title(one), meaning(one), question(one)) == ("My own effect size, 6b", "how large", "Mine?")
+    assert list(by_question([one, reading("a/b/c"), reading("cced/mine/gap")], lambda each: each)) == [
+        "Are embeddings equal?",
+        "Mine?",
+        "What else was measured?",
+    ]
+
+
+def test_bounds_in_words():
+    assert bounds(reading("crows_pairs/all/metric_score")) == "from 0 to 100"
+    assert bounds(reading("cced/mine/gap")) == "from 0"
+    assert bounds(reading("winobias/all/margin")) == bounds(reading("lengths/all/mean_norm")) == ""

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from fairlab.benchmarks.cced import cced_quantities, held_out_groups, kept
+from fairlab.benchmarks.cced import CCED, cced_quantities, held_out_groups, kept
 from fairlab.benchmarks.readings import outcome
 from fairlab.benchmarks.runner import add, adjusted
 from fairlab.record import NotRun, Reading, Record
@@ -37,7 +37,7 @@ def record(tmp_path):
         of_set = partial(cced_quantities, "mine", ("man", "woman"))
         now, before_now = of_set(embeddings), of_set(earlier) if earlier is not None else []
         now += kept("mine", embeddings, earlier) if earlier is not None else []
-        add(outcome("cced", now, before_now), phase, record)
+        add(outcome(CCED.description, now, before_now), phase, record)
     record.comparisons = adjusted(record.comparisons, "change")
     record.history = [{"step": 1, "train/loss": 0.5, "train/bias_loss": 0.4}, {"step": 1, "validation/loss": 0.3}]
     record.not_run = [NotRun("stsb", "dev", "no <data>", phase=phase) for phase in ("before", "after")]

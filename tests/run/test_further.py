@@ -12,7 +12,7 @@ from tests.methods.test_ccd import make_data
 
 
 def config(*then, scale="quickstart"):
-    return OmegaConf.create({"then": list(then), "scale": scale, "seed": 42})
+    return OmegaConf.create({"then": list(then), "scale": {"name": scale}, "seed": 42})
 
 
 def test_each_works_on_what_the_ones_before_left(tiny, tmp_path):

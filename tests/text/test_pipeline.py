@@ -1,7 +1,11 @@
 """Texts are parsed in lots, in order, and entities are found where asked for."""
 
+import pytest
+
+from fairlab.data.packed import rules_revision
 from fairlab.text import pipeline
-from fairlab.text.pipeline import name_entities, parse
+from fairlab.text.pipeline import MODELS, SPACY, load_pipeline, name_entities, parse
+from fairlab.types import FairlabError
 
 
 def test_texts_are_parsed_in_order_in_lots_bounded_by_number_and_length(monkeypatch):
@@ -25,3 +29,13 @@ def test_entities_are_found_where_asked_for_and_later_the_same():
     assert [entity.text for entity in name_entities(left).ents] == [
         entity.text for entity in list(parse(texts, entities=True))[1].ents
     ]
+
+
+def test_the_environment_names_another_pipeline(monkeypatch):
+    usual = rules_revision.__wrapped__()
+    monkeypatch.setenv(SPACY, MODELS[0])
+    assert load_pipeline.__wrapped__().meta["name"] == load_pipeline().meta["name"]
+    assert rules_revision.__wrapped__() == usual + MODELS[0]
+    monkeypatch.setenv(SPACY, "en_nowhere")
+    with pytest.raises(FairlabError, match="FAIRLAB_SPACY=en_nowhere is no pipeline of spaCy that is installed"):
+        load_pipeline.__wrapped__()

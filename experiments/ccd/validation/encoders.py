@@ -19,6 +19,7 @@ from typing import Any
 
 from experiments.ccd.validation.bench import FOLDER, Bench
 from experiments.ccd.validation.search import asked_for, kept_embeddings, matrix_of, settings_of_the_map, trained_on
+from fairlab.files import holds_run
 from fairlab.record import Record
 
 OPTIONS = ("neutral", "others", "alignment", "last_layers", "beta")
@@ -42,7 +43,7 @@ def trials(name: str, run: Path, asked: Mapping[str, Sequence[Any]]) -> Iterator
 def methods_of(config: Mapping[str, Any]) -> list[str]:
     """Methods that an encoder was trained by, one after the other, with the version of a loss that has several."""
     begun = Path(config["backbone"]["name"]).parent
-    earlier = methods_of(Record.load(begun).config) if (begun / "record.json").is_file() else []
+    earlier = methods_of(Record.load(begun).config) if holds_run(begun) else []
     settings = config["method"]
     version = f", {settings['compat']}" if "compat" in settings else ""
     return [*earlier, settings["_target_"].rpartition(".")[2] + version]

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import yaml
 
+from fairlab.data.reads import note_read
 from fairlab.types import DataUnavailable
 
 _FOLDERS = yaml.safe_load(Path(__file__).with_name("sources.yaml").read_text(encoding="utf-8"))
@@ -32,11 +33,12 @@ def locate(name: str, path: str | Path | None = None) -> Path:
     if path is not None:
         if not Path(path).is_file():
             raise DataUnavailable(f"{path} is not a file; give the path of {name} or leave it out")
-        return Path(path)
+        return note_read(Path(path))
     folder = os.environ.get("FAIRLAB_DATA")
     if folder and (Path(folder) / name).is_file():
-        return Path(folder) / name
-    return _fetch(name, tried=f"FAIRLAB_DATA/{name} is not there" if folder else "FAIRLAB_DATA is not set")
+        return note_read(Path(folder) / name, name)
+    tried = f"FAIRLAB_DATA/{name} is not there" if folder else "FAIRLAB_DATA is not set"
+    return note_read(_fetch(name, tried), name)
 
 
 def _fetch(name: str, tried: str) -> Path:

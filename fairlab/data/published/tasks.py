@@ -77,6 +77,7 @@ class Task:
         gathered: whether the first text may come as a list of sentences.
         merged: labels of a finer task, and the labels of this one that they mean.
         parts: the tasks that a mixture is made of; empty for a plain task.
+        title: name as its authors write it; empty for a task made from another one.
     """
 
     name: str
@@ -94,6 +95,12 @@ class Task:
     gathered: bool = False
     merged: Mapping[str, str] = field(default_factory=dict)
     parts: tuple[Task, ...] = ()
+    title: str = ""
+
+    @property
+    def words(self) -> str:
+        """What the task is called where people read it."""
+        return self.title or self.name.replace("_", " ")
 
     @property
     def field_names(self) -> list[str]:
@@ -119,13 +126,23 @@ def _glue(name: str, folder: str, layouts: Sequence[tuple[str, ...]], **more: An
 
 def _two_way(name: str, of: Task, left_out: str, **more: Any) -> Task:
     """A task's pairs that support or refute, as claims with evidence."""
-    ways: dict[str, Any] = {"labels": CLAIMS, "metrics": CLAIM_METRICS, "left_out": (*of.left_out, left_out)}
+    ways: dict[str, Any] = {
+        "labels": CLAIMS,
+        "metrics": CLAIM_METRICS,
+        "left_out": (*of.left_out, left_out),
+        "title": "",
+    }
     return replace(of, name=name, **ways | more)
 
 
 def _in_halves(of: Task, files: str | tuple[str, ...], **more: Any) -> Task:
     """A task whose labelled files are split in two, one half to train on and one to measure."""
-    ways: dict[str, Any] = {"files": dict.fromkeys(("train", "dev"), files), "hub": ("", ""), "halves": True}
+    ways: dict[str, Any] = {
+        "files": dict.fromkeys(("train", "dev"), files),
+        "hub": ("", ""),
+        "halves": True,
+        "title": "",
+    }
     return replace(of, name=f"{of.name}_halves", **ways | more)
 
 
@@ -157,6 +174,7 @@ SST2 = _glue(
     "sst2",
     "sst2",
     [("sentence", "label")],
+    title="SST-2",
     labels=("negative", "positive"),
     written=DIGITS,
     columns=("sentence", "label"),
@@ -169,8 +187,9 @@ QQP = _glue(
     written=DIGITS,
     metrics=("accuracy", "f1"),
     files={"train": "glue/QQP/train.json", "dev": "glue/QQP/dev.json"},
+    title="QQP",
 )
-QNLI = _glue("qnli", "glue/QNLI", [("question", "sentence", "label")], labels=ENTAILMENT)
+QNLI = _glue("qnli", "glue/QNLI", [("question", "sentence", "label")], labels=ENTAILMENT, title="QNLI")
 MNLI = _glue(
     "mnli",
     "glue/MNLI",
@@ -184,6 +203,7 @@ MNLI = _glue(
         "dev_mismatched": "glue/MNLI_textfooler/mnli_mismatched",
     },
     columns=("label", "premise", "hypothesis"),
+    title="MNLI",
 )
 SNLI = Task(
     "snli",
@@ -194,6 +214,7 @@ SNLI = Task(
     hub=("stanfordnlp/snli", "plain_text"),
     written=("0", "1", "2"),
     left_out=("-", "-1"),  # the annotators did not agree
+    title="SNLI",
 )
 FEVER = Task(  # the data folder has its claims, but no evidence in words
     "fever",
@@ -211,6 +232,7 @@ VITAMINC = Task(
         "test": "vitaminc/test.jsonl",
     },
     hub=("tals/vitaminc", "default"),
+    title="VitaminC",
     **THREE_WAY,
 )
 FEVER_SYMMETRIC = Task(
@@ -219,6 +241,7 @@ FEVER_SYMMETRIC = Task(
     metrics=CLAIM_METRICS,
     layouts=(("evidence_sentence", "claim", "label"), EVIDENCE),
     files={split: f"fever_symmetric/symmetric_v0.2/fever_symmetric_{split}.jsonl" for split in ("dev", "test")},
+    title="FEVER-Symmetric",
     hub=("", ""),
 )
 
@@ -233,6 +256,7 @@ TASKS = {
             written=DIGITS,
             metrics=("matthews", "accuracy"),
             columns=("source", "label", "mark", "sentence"),
+            title="CoLA",
         ),
         SST2,
         _in_halves(SST2, ("sst2/train.tsv", "sst2/dev.tsv", "sst2/test.tsv")),  # more than its development file has
@@ -241,6 +265,7 @@ TASKS = {
             "glue/MRPC",
             [("#1 String", "#2 String", "Quality"), SENTENCES],
             labels=("not_equivalent", "equivalent"),
+            title="MRPC",
             written=DIGITS,
             metrics=("accuracy", "f1"),
         ),
@@ -250,6 +275,7 @@ TASKS = {
             [("sentence1", "sentence2", "score"), SENTENCES],
             labels=(),
             metrics=("pearson", "spearman"),
+            title="STS-B",
         ),
         QQP,
         _in_halves(QQP, ("glue/QQP/train.json", "glue/QQP/dev.json"), layouts=(JSON_PAIR,)),
@@ -257,8 +283,8 @@ TASKS = {
         _two_way("mnli_two_way", MNLI, "neutral", spellings={"entailment": "SUPPORTS", "contradiction": "REFUTES"}),
         QNLI,
         _in_halves(QNLI, "glue/QNLI/dev.tsv", hub=QNLI.hub),  # where the training file cannot be had
-        _glue("rte", "glue/RTE", [SENTENCES], labels=ENTAILMENT),
-        _glue("wnli", "glue/WNLI", [SENTENCES], labels=ENTAILMENT, written=DIGITS),
+        _glue("rte", "glue/RTE", [SENTENCES], labels=ENTAILMENT, title="RTE"),
+        _glue("wnli", "glue/WNLI", [SENTENCES], labels=ENTAILMENT, written=DIGITS, title="WNLI"),
         Task(  # which biographies are accountants'
             "bios",
             labels=("other", "accountant"),
@@ -276,11 +302,12 @@ TASKS = {
             layouts=(("article", "question", "options", "answer"),),
             files={"train": "race/train.jsonl", "dev": "race/dev.jsonl"},
             hub=("ehovy/race", "all"),
+            title="RACE",
             options=True,
         ),
         SNLI,
         replace(  # where the training file cannot be had
-            SNLI, name="snli_validation", files={"train": SNLI.files["dev"], "test": SNLI.files["test"]}
+            SNLI, name="snli_validation", title="", files={"train": SNLI.files["dev"], "test": SNLI.files["test"]}
         ),
         Task(
             "hans",
@@ -297,6 +324,7 @@ TASKS = {
             metrics=("accuracy",),
             layouts=(("premise", "hypothesis", "label"),),
             files={"test": "hans/mnli_contradicting_examples"},
+            title="HANS",
             hub=("", ""),
             columns=("premise", "hypothesis", "label"),
         ),
@@ -325,6 +353,7 @@ TASKS = {
         replace(
             FEVER_SYMMETRIC,
             name="fever_symmetric_v01",
+            title="FEVER-Symmetric v0.1",
             files={  # the second without the pairs of FEVER itself
                 "full": "fever_symmetric/symmetric_v0.1/fever_symmetric_full.jsonl",
                 "generated": "fever_symmetric/symmetric_v0.1/fever_symmetric_generated.jsonl",

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from fairlab.data.stream.formats import BadRow
+from fairlab.data.stream.parts import FinishedPart
 from fairlab.files import sha256, write_whole
 from fairlab.record import without_nan
 from fairlab.types import FairlabError, Made, Row, need_extra
@@ -63,6 +64,11 @@ class ShardTask:
     number: int
     folder: Path
     items: list[Input]
+
+    @property
+    def part(self) -> FinishedPart:
+        """The part that the shard is of the output."""
+        return FinishedPart(self.folder, self.folder / "shards" / f"{self.number:05}.json")
 
     def name(self, kind: str) -> str:
         """Of the file of a kind that is made of it."""
@@ -139,25 +145,6 @@ def cut(items: Iterable[Input], folder: Path, shard_rows: int) -> Iterator[Shard
         yield ShardTask(number, folder, shard)
 
 
-def _finished(task: ShardTask) -> dict[str, Any] | None:
-    """The summary of a shard that an earlier run finished, unless its files are no longer as they were written."""
-    file = summary_file(task)
-    if not file.exists():
-        return None
-    try:
-        summary: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:  # cut short by a disk that lost it; the shard is made again
-        return None
-    paths = {kind: task.folder / entry["file"] for kind, entry in summary["files"].items()}
-    intact = all(path.is_file() and sha256(path) == summary["files"][kind]["sha256"] for kind, path in paths.items())
-    return summary if intact else None
-
-
-def summary_file(task: ShardTask) -> Path:
-    """The file that says that a shard is finished."""
-    return task.folder / "shards" / f"{task.number:05}.json"
-
-
 def make_shard(task: ShardTask, augmentation: Augmentation) -> dict[str, Any]:
     """Make one shard, write its files, and return its summary: rows read, files, reasons and counts."""
     made = iter(augmentation.make([item for item in task.items if isinstance(item, Row)]))
@@ -186,7 +173,7 @@ def make_shard(task: ShardTask, augmentation: Augmentation) -> dict[str, Any]:
         "reasons": dict(sorted(reasons.items())),
         "counts": {name: count for name, count in sorted(counts.items()) if count},
     }
-    write_whole(summary_file(task), json.dumps(summary, ensure_ascii=False) + "\n")
+    task.part.write(summary)
     return summary
 
 
@@ -208,7 +195,7 @@ def json_line(row: dict[str, Any]) -> str:
 def _here(tasks: Iterable[ShardTask], builder: Callable[[], Augmentation]) -> Iterator[dict[str, Any]]:
     augmentation: Augmentation | None = None
     for task in tasks:
-        summary = _finished(task)
+        summary = task.part.read()
         if summary is None:
             augmentation = augmentation or builder()
             summary = make_shard(task, augmentation)
@@ -249,7 +236,7 @@ def _in_processes(
     """Summaries in order, with a bounded number of shards in memory."""
     builder()  # what is wrong with the values is said here, in one sentence, before any process starts
     with process_pool(num_proc, _start_worker, builder) as pool:
-        begun = (_finished(task) or pool.submit(_work, task) for task in tasks)
+        begun = (task.part.read() or pool.submit(_work, task) for task in tasks)
         yield from map(_result, drawn_ahead(begun, num_proc))
 
 
@@ -311,7 +298,7 @@ def _on_ray(tasks: Iterable[ShardTask], builder: Callable[[], Augmentation], num
 
     builder()
     while block := list(islice(tasks, RAY_BLOCK)):
-        summaries = {task.number: _finished(task) for task in block}
+        summaries = {task.number: task.part.read() for task in block}
         missing = [
             {"number": task.number, "task": pickle.dumps(task)} for task in block if summaries[task.number] is None
         ]

@@ -17,6 +17,9 @@ class Debiasing:
         name: name by which it is chosen, ``debiasing=NAME``.
     """
 
+    title = "cross-entropy without debiasing"
+    limits = "It learns whatever tells the labels apart, shortcuts among them."
+    citation = "Plain cross-entropy, which no publication need be named for."
     name = "none"
 
     def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:

@@ -32,6 +32,14 @@ class Clever(Debiasing):
         FairlabError: a value is out of range.
     """
 
+    title = "counterfactual inference (CLEVER)"
+    limits = "Only what the claim alone says is subtracted; shortcuts in claim and evidence together stay."
+    citation = """@inproceedings{xu2023counterfactual,
+  title = {Counterfactual Debiasing for Fact Verification},
+  author = {Xu, Weizhi and Liu, Qiang and Wu, Shu and Wang, Liang},
+  booktitle = {Proceedings of ACL},
+  year = {2023}
+}"""
     name = "clever"
 
     def __init__(

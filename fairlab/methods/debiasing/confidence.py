@@ -19,6 +19,14 @@ from fairlab.methods.debiasing.reweighting import bias_weights
 class ConfidenceRegularisation(ClaimOnly):
     """Cross-entropy with the scaled beliefs of a teacher, which is trained plainly on the same pairs beforehand."""
 
+    title = "confidence regularisation"
+    limits = "It flattens a teacher's beliefs where the claim alone gives the label away, and sees no other shortcut."
+    citation = """@inproceedings{utama2020mind,
+  title = {Mind the Trade-off: Debiasing {NLU} Models without Degrading the In-distribution Performance},
+  author = {Utama, Prasetya Ajie and Moosavi, Nafise Sadat and Gurevych, Iryna},
+  booktitle = {Proceedings of ACL},
+  year = {2020}
+}"""
     name = "confidence"
 
     def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:

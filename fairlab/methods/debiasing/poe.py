@@ -15,6 +15,14 @@ from fairlab.methods.debiasing.claim_only import ClaimOnly
 class ProductOfExperts(ClaimOnly):
     """Cross-entropy of the product of the classifier's beliefs and the claim-only one's, which is then left out."""
 
+    title = "product of experts (PoE)"
+    limits = "It unlearns what a claim-only classifier knows, which holds true knowledge too."
+    citation = """@inproceedings{karimi2020end,
+  title = {End-to-End Bias Mitigation by Modelling Biases in Corpora},
+  author = {Karimi Mahabadi, Rabeeh and Belinkov, Yonatan and Henderson, James},
+  booktitle = {Proceedings of ACL},
+  year = {2020}
+}"""
     name = "poe"
 
     def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:

@@ -45,6 +45,17 @@ class ReW(Debiasing):
         FairlabError: a value is out of range.
     """
 
+    title = "weights against n-grams (ReW)"
+    limits = (
+        "Weights take single n-grams of the claims into account; what longer phrases or the evidence give away stays."
+    )
+    citation = """@inproceedings{schuster2019towards,
+  title = {Towards Debiasing Fact Verification Models},
+  author = {Schuster, Tal and Shah, Darsh and Yeo, Yun Jie Serene and Roberto Filizzola Ortiz, Daniel and
+    Santus, Enrico and Barzilay, Regina},
+  booktitle = {Proceedings of EMNLP-IJCNLP},
+  year = {2019}
+}"""
     name = "rew"
 
     def __init__(self, *, weights: Literal["learned", "lmi"], at_least: int, steps: int) -> None:

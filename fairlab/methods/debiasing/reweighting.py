@@ -16,6 +16,14 @@ from fairlab.methods.debiasing.claim_only import ClaimOnly
 class ExampleReweighting(ClaimOnly):
     """Cross-entropy with weights 1 - b(y), b being what a claim-only classifier believes."""
 
+    title = "example reweighting"
+    limits = "Examples that a claim-only classifier gets right count less, whether or not their claim is a shortcut."
+    citation = """@inproceedings{utama2020towards,
+  title = {Towards Debiasing {NLU} Models from Unknown Biases},
+  author = {Utama, Prasetya Ajie and Moosavi, Nafise Sadat and Gurevych, Iryna},
+  booktitle = {Proceedings of EMNLP},
+  year = {2020}
+}"""
     name = "reweighting"
 
     def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fairlab.data.safety import SafetyText
 from fairlab.methods.safety_ensemble.strengths import Candidate
+from fairlab.metrics.acv import set_numbers, set_variances
 from fairlab.metrics.ranking import average_precision
-from fairlab.metrics.safety import set_numbers, set_variances
 
 Array = NDArray[np.float64]
 

@@ -22,7 +22,8 @@ from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted
 from fairlab.methods.safety_ensemble.model import Array, HarmModel
 from fairlab.methods.safety_ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, FoldModels, Part, Trainer
 from fairlab.methods.safety_ensemble.settings import combinations
-from fairlab.methods.safety_ensemble.sources.sources import Source, Sources
+from fairlab.methods.safety_ensemble.sources.base import Source
+from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.strengths import choose, pareto_front
 from fairlab.methods.safety_ensemble.thresholds import ThresholdTarget, read_target, threshold
 from fairlab.methods.safety_ensemble.views import RIVALS, Views, seen
@@ -93,6 +94,13 @@ class SafetyEnsemble:
         "English only. The versions of a seed are made by word lists, which see no grammar. The ensemble can be no "
         "better than its sources, and must be trained anew when one of them changes."
     )
+    citation = """@misc{sturman2024debiasing,
+  title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
+  author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby,
+    Renee},
+  howpublished = {arXiv:2409.13705},
+  year = {2024}
+}"""
 
     def __init__(
         self,
@@ -246,6 +254,7 @@ class SafetyEnsemble:
         return {
             "title": self.title,
             "limits": self.limits,
+            "citation": self.citation,
             "texts_cut": self.sources.cut,
             "texts_without_a_score": self.sources.missing,
             "settings": {harm: self._choice(harm) for harm, names in self.settings.items() if len(names) > 1},

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.methods.safety_ensemble.calibration import calibrated
 from fairlab.methods.safety_ensemble.exported.arrays import ForestArrays, RegressionArrays
 
 Array = NDArray[np.float64]
@@ -32,7 +33,7 @@ class HarmModel:
 
     def score(self, features: Array) -> Array:
         """Scores (N,) in [0, 1] of source scores (N, F)."""
-        return 1 / (1 + np.exp(-(self.slope * logits(self.pipelines, features) + self.intercept)))
+        return calibrated(logits(self.pipelines, features), self.slope, self.intercept)
 
     @property
     def contributions(self) -> Array | None:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.data.safety import CATEGORIES, Judged, Predicted
-from fairlab.metrics.safety import SAFE, largest_gap, set_numbers, sliced_averages
+from fairlab.metrics.acv import set_numbers
+from fairlab.metrics.sliced_averages import SAFE, largest_gap, sliced_averages
 
 MOST = 5  # texts shown of a subgroup
 BINS = 10  # of a reliability diagram

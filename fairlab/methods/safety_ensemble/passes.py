@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.data.safety import SUBGROUPS
+from fairlab.methods.safety_ensemble.calibration import calibration_line
 from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted, Strength, reweight
 from fairlab.methods.safety_ensemble.model import Array, HarmModel
 from fairlab.methods.safety_ensemble.pairing import paired_logistic
 from fairlab.methods.safety_ensemble.settings import Setting
 from fairlab.methods.safety_ensemble.views import AVERAGE, BLIND, TEXT, Shown, Views
-from fairlab.metrics.safety import sliced_averages
+from fairlab.metrics.sliced_averages import sliced_averages
 
 KINDS = ("forest", "boosting", "logistic")
 BASELINE, DEBIASED = "before", "after"
@@ -202,17 +203,10 @@ class FoldModels:
         return paired_logistic(*taught, weights, penalty, self.state % 2**31, evenly=evenly)
 
     def _calibrated(self, pipelines: Sequence[Any], view: str = TEXT) -> Shown:
-        """The model with a line through its logits; as it is where the seeds have one label, or rank backwards."""
-        from sklearn.linear_model import LogisticRegression
-
+        """Return the model, calibrated on the validation seeds."""
         chosen = self.held & self.examples.seed
-        truth = self.examples.truth[chosen]
-        if len(set(truth)) < 2:
-            return Shown(HarmModel(pipelines, 1.0, 0.0), view)
         found = self.examples.views.only(chosen).logits(pipelines, view)
-        line = LogisticRegression(C=1e6).fit(found[:, None], truth)
-        slope, intercept = float(line.coef_[0, 0]), float(line.intercept_[0])
-        return Shown(HarmModel(pipelines, slope, intercept) if slope > 0 else HarmModel(pipelines, 1.0, 0.0), view)
+        return Shown(HarmModel(pipelines, *calibration_line(found, self.examples.truth[chosen])), view)
 
 
 def set_shares(sets: NDArray[np.int64]) -> Array:

@@ -14,8 +14,9 @@ from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.metrics.mb_index import min_max
 from fairlab.record import Reading, Record
 
-NORMALISED = f"{MBIndex.name}/all/normalised"
-AFTER = f"after/{MBIndex.name}"
+NAME = MBIndex.description.name
+NORMALISED = f"{NAME}/all/normalised"
+AFTER = f"after/{NAME}"
 KEYS = {
     "perplexity": f"{AFTER}/reference/perplexity",
     "stereotype score": f"{AFTER}/continuations/stereotype_score",
@@ -76,7 +77,7 @@ def compare_models(records: Sequence[Record]) -> dict[str, Any]:
 
 def _changes(before: Record, after: Record) -> list[dict[str, Any]]:
     """How the mb-index differs between two runs, on the same contexts and reference entries; none without items."""
-    files = [record.folder / "items" / "after" / f"{MBIndex.name}.safetensors" for record in (before, after)]
+    files = [record.folder / "items" / "after" / f"{NAME}.safetensors" for record in (before, after)]
     readings = [reading_of(record, KEYS["mb-index"]) for record in (before, after)]
     first, second = readings
     if first is None or second is None or not all(file.is_file() for file in files):

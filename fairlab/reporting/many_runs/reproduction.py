@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from fairlab.benchmarks.versions import outdated
 from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.headlines import titled
 from fairlab.reporting.many_runs.fine_tuned import task_runs, with_tasks
@@ -118,7 +119,8 @@ class Cell:
         deviation: standard deviation over the seeds (n - 1); None for a single seed.
         marks: what must be said beside it, such as that the method did not train.
         low, high: widest bounds of the seeds' 95 % intervals.
-        moved: whether every seed's change from the model it started from is beyond chance (p below 0.05, one by one).
+        moved: whether every seed's change from the model it started from is beyond chance (p below 0.05, one by one);
+            False if a reading is of another version of the benchmark's definition than the present one.
         reason: why a cell has no value; empty where it has one.
     """
 
@@ -257,7 +259,8 @@ def _cell(
     values = [reading.value for reading in readings]
     value, deviation = fmean(values), stdev(values) if len(values) > 1 else None
     low, high = min(reading.low for reading in readings), max(reading.high for reading in readings)
-    moved = bool(changes) and all(change is not None and change.p < 0.05 for change in changes)
+    present = bool(changes) and not any(map(outdated, readings))
+    moved = present and all(change is not None and change.p < 0.05 for change in changes)
     near = table.tolerance.get(column.rpartition("/")[2], 0.0)
     said = recomputed if recomputed is not None else printed
     verdict = _verdict(matrix.scale, said, value, low, high, near)

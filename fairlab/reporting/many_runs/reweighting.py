@@ -22,6 +22,7 @@ COLUMNS = {
     "ACV of unsafe sets, %": "acv_unsafe_change",
 }
 GAP = "largest_gap_unsafe"  # table 8, of this category
+VALIDATION = "safety_validation"
 CATEGORY = "sexualorien"
 GAP_COLUMN = f"largest gap, {CATEGORY}, unsafe"
 
@@ -128,12 +129,12 @@ def _of(record: Record, harm: str) -> dict[str, Reading]:
     return {
         one.quantity: one
         for one in record.readings
-        if (one.phase, one.benchmark, one.subset) == ("after", "safety_validation", harm)
+        if (one.phase, one.benchmark, one.subset) == ("after", VALIDATION, harm)
     }
 
 
 def _is_gap(reading: Reading, harm: str) -> bool:
-    place = ("after", "safety_validation", f"{harm}_{CATEGORY}", GAP)
+    place = ("after", VALIDATION, f"{harm}_{CATEGORY}", GAP)
     return (reading.phase, reading.benchmark, reading.subset, reading.quantity) == place
 
 

@@ -32,6 +32,7 @@ from fairlab.reporting.page import (
 )
 from fairlab.reporting.questions import by_question
 from fairlab.reporting.tables.grouping import Choice, Point, best, choices_of, headlines, trade_off_front
+from fairlab.reporting.tables.marks import version_notes
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.validation import Chosen, chosen_by_validation
 from fairlab.types import FairlabError
@@ -141,7 +142,9 @@ def _lead(
     notes = Counter(
         text
         for record in records
-        for text in {f"{note.benchmark}: {note.text}" for note in record.notes if not note.item}
+        for text in {
+            f"{note.benchmark}: {note.text}" for note in [*record.notes, *version_notes(record)] if not note.item
+        }
     )
     heed: list[Block] = (
         [Heed("Before reading the numbers", [f"{text} ({n} of {len(records)} runs)" for text, n in notes.items()])]

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.benchmarks.runner import adjusted, draws_file
+from fairlab.benchmarks.kept_items import draws_file
+from fairlab.benchmarks.runner import adjusted
+from fairlab.benchmarks.versions import other_definition
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.record import Comparison, Reading, Record
 from fairlab.types import FairlabError
@@ -98,6 +100,12 @@ def compare_sides(before: Side, after: Side) -> list[Comparison]:
     return adjusted([_comparison(before, after, place) for place in alike], CHANGE)
 
 
+def of_other_definitions(before: Side, after: Side) -> list[str]:
+    """Return a sentence per benchmark whose readings are left out because their versions differ."""
+    pairs = [(before.readings[place], reading) for place, reading in after.readings.items() if place in before.readings]
+    return list(dict.fromkeys(filter(None, (other_definition(*pair) for pair in pairs))))
+
+
 def why_not(before: Side, after: Side, place: Place) -> str:
     """Why a reading that two models share cannot be compared; empty where it can."""
     name = "/".join(place)
@@ -105,6 +113,8 @@ def why_not(before: Side, after: Side, place: Place) -> str:
         return f"they were measured by other settings ({key})"
     if before.readings[place].n != after.readings[place].n:
         return f"{name} is over {before.readings[place].n} and {after.readings[place].n} items"
+    if reason := other_definition(before.readings[place], after.readings[place]):
+        return reason
     for side in (before, after):
         if place not in side.draws:
             return f"{side.name} keeps no draws of {name}, as runs of older versions; measure it again"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlab.files import no_space_is_one_sentence, replaced_when_written
-from fairlab.record import Record
+from fairlab.record import Record, values_in
 from fairlab.reporting.tables.grouping import identity, settings_of
 from fairlab.types import FairlabError
 
@@ -18,7 +17,8 @@ if TYPE_CHECKING:  # pandas takes a second to import
     import pandas
 
 READING = (
-    "phase", "benchmark", "subset", "quantity", "value", "low", "high", "unit", "ideal", "n", "p", "p_holm", "headline"
+    "phase", "benchmark", "subset", "quantity", "value", "low", "high", "unit", "ideal", "n", "p", "p_holm", "headline",
+    "version",
 )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def long_form(records: Sequence[Record]) -> pandas.DataFrame:
             "configuration": configuration(record),
             "seed": record.config.get("seed"),
             **told,
-            **{name: value for name, value in asdict(reading).items() if name in READING},
+            **{name: value for name, value in values_in(reading).items() if name in READING},
         }
         for record, told in zip(records, settings, strict=True)
         for reading in record.readings

@@ -8,7 +8,9 @@ with the seeds of the runs, and both are counted:
 
 With one seed each, the p-value is the paired bootstrap's, as in a run's own record. With more, the difference over the
 root of the summed variances is set against Student's t, with degrees of freedom after Welch and Satterthwaite. Runs
-that keep no draws are compared over seeds alone. P-values of a reading are adjusted for all its pairs (Holm).
+that keep no draws are compared over seeds alone. P-values of a reading are adjusted for all its pairs (Holm). Readings
+of different versions of a benchmark's definition are not tested against each other; those of another version than the
+present one are marked.
 """
 
 from __future__ import annotations
@@ -22,11 +24,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.benchmarks.versions import definition, outdated
 from fairlab.metrics.bootstrap import two_sided_p
 from fairlab.metrics.significance import holm
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.tables.comparing import Place, Side, sides_of
 from fairlab.reporting.tables.grouping import identity, settings_of
+from fairlab.reporting.tables.marks import counted, marked
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.types import FairlabError
 
@@ -48,11 +52,15 @@ class Measured:
         values: value by seed.
         draws: bootstrap draws (2,000,) by seed, for the runs that have kept them.
         reading: that of the first seed, for its unit, ideal value and number of items.
+        versions: versions of the benchmark's definition by which its seeds were measured.
+        marks: what must be said beside it: that its version is not the present one.
     """
 
     values: dict[int | None, float]
     draws: dict[int | None, NDArray[np.float64]]
     reading: Reading
+    versions: frozenset[int] = frozenset({1})
+    marks: tuple[str, ...] = ()
 
     @property
     def mean(self) -> float:
@@ -71,10 +79,9 @@ class Measured:
 
     @property
     def text(self) -> str:
-        """``0.0312 ± 0.0021 (3)``; of one seed the value alone."""
-        if len(self.values) == 1:
-            return f"{self.mean:.4g}"
-        return f"{self.mean:.4g} ± {self.deviation:.2g} ({len(self.values)})"
+        """``0.0312 ± 0.0021 (3)``, then the marks; of one seed the value alone."""
+        seeds = f" ± {self.deviation:.2g} ({len(self.values)})" if len(self.values) > 1 else ""
+        return marked(f"{self.mean:.4g}{seeds}", self.marks)
 
 
 @dataclass(frozen=True)
@@ -207,9 +214,12 @@ def _row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) -> dict[Pl
     for place in places:
         having = {seed: side for seed, side in by_seed.items() if place in side.readings}
         if having:
+            readings = [side.readings[place] for side in having.values()]
             values = {seed: side.readings[place].value for seed, side in having.items()}
             draws = {seed: side.draws[place] for seed, side in having.items() if place in side.draws}
-            row[place] = Measured(values, draws, next(iter(having.values())).readings[place])
+            versions = frozenset(map(definition, readings))
+            marks = counted(filter(None, map(outdated, readings)), len(readings))
+            row[place] = Measured(values, draws, readings[0], versions, marks)
     return row
 
 
@@ -223,8 +233,11 @@ def pairwise(column: Mapping[str, Measured]) -> dict[tuple[str, str], float]:
 def difference_p(first: Measured, second: Measured) -> float:
     """Two-sided p-value that two methods' means do not differ, over items and seeds; nan where nothing tells.
 
-    Nothing tells where there is one seed each and no draws over the same items, or nothing varies.
+    Nothing tells where there is one seed each and no draws over the same items, where nothing varies, or where the two
+    were measured by different versions of a definition.
     """
+    if len(first.versions | second.versions) > 1:
+        return math.nan
     draws = _difference_draws(first, second)
     if len(first.values) == len(second.values) == 1:
         return two_sided_p(draws) if draws is not None else math.nan

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from fairlab.files import run_folders
 from fairlab.record import Record
 from fairlab.types import FairlabError
 
@@ -19,9 +20,8 @@ def read_runs(folder: Path, unread: list[str] | None = None) -> list[Record]:
     Raises:
         FairlabError: a record cannot be read.
     """
-    places = [path.parent for path in folder.rglob("record.json")]
     records = []
-    for place in sorted(places, key=lambda place: _natural(str(place))):
+    for place in sorted(run_folders(folder), key=lambda place: _natural(str(place))):
         try:
             records.append(Record.load(place))
         except FairlabError as error:

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairlab.record import Comparison, Reading, Record, without_secrets
+from fairlab.record import Comparison, Note, Reading, Record, without_secrets
 from fairlab.reporting.headlines import key, meaning, title
 from fairlab.reporting.page import templates
 from fairlab.reporting.questions import question, shifts
 from fairlab.reporting.tables.grouping import NO_SETTING
+from fairlab.reporting.tables.marks import version_notes
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.view.items import ScoredItems, items_of
 from fairlab.types import FairlabError
@@ -63,7 +64,7 @@ class Browser:
             {
                 "readings": [self._reading(reading) for reading in record.readings],
                 "changes": [self._change(change, tones.get(change.key, "")) for change in record.comparisons],
-                "notes": [[note.benchmark, note.phase, note.item, note.text] for note in record.notes],
+                "notes": [[note.benchmark, note.phase, note.item, note.text] for note in _notes(record)],
                 "not_run": [[entry.benchmark, entry.subset, entry.phase, entry.reason] for entry in record.not_run],
                 "history": _curves(record.history),
                 "items": items,
@@ -81,7 +82,7 @@ class Browser:
                 values[f"{place}:{'' if reading.phase in ('', 'after') else reading.phase}"] = _numbers(
                     reading.value, reading.low, reading.high
                 )
-        notes = list(dict.fromkeys(f"{note.benchmark}: {note.text}" for note in record.notes if not note.item))
+        notes = list(dict.fromkeys(f"{note.benchmark}: {note.text}" for note in _notes(record) if not note.item))
         return {
             "name": name,
             "method": str(config.get("method", {}).get("_target_", "")).rpartition(".")[2] or "none",
@@ -144,6 +145,11 @@ def view_page(browser: Browser, *, served: bool) -> str:
     details = [browser.details(number, page=True) for number in range(len(browser.records))] if whole else []
     summary |= {"terms": list(browser.terms.values()), "served": served, "whole": whole}
     return templates().get_template("view.html").render(summary=summary, details=details)
+
+
+def _notes(record: Record) -> list[Note]:
+    """Return what must be said of a run's readings, by its record and by versions that are not the present ones."""
+    return [*record.notes, *version_notes(record)]
 
 
 def _model(config: dict[str, Any]) -> str:

@@ -104,6 +104,15 @@ class LLMLabelled:
         FairlabError: there is no language model.
     """
 
+    title = "language model asked to keep the label"
+    limits = "That a label is kept is judged by a language model too, often the same one."
+    citation = """@inproceedings{yang2025razor,
+  title = {{RAZOR}: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting},
+  author = {Yang, Shuo and Prenkaj, Bardh and Kasneci, Gjergji},
+  booktitle = {Proceedings of AAAI},
+  year = {2025}
+}"""
+
     def __init__(
         self,
         llm: LLM | None,

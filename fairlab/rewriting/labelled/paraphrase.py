@@ -19,8 +19,8 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.files import sha256
 from fairlab.rewriting.english.edits import apply_edits
+from fairlab.rewriting.labelled.affirming import Affirming
 from fairlab.rewriting.labelled.label_keeping import Labelled
-from fairlab.rewriting.labelled.negation import Affirming
 from fairlab.rewriting.labelled.same_facts import differing_facts
 from fairlab.text.difference import stretches
 from fairlab.text.surface_tokens import surface_tokens
@@ -50,7 +50,7 @@ FUNCTION = frozenset(
 class Paraphrase:
     """Offline rewriter of labelled texts; the label and the context play no part.
 
-    A text with negations is said without them where a rule of :mod:`fairlab.rewriting.labelled.negation` knows how;
+    A text with negations is said without them where a rule of :mod:`fairlab.rewriting.labelled.affirming` knows how;
     others stay as they are at first. Then words become synonyms of the list, those that the masked LM finds likeliest
     there, and every second rewrite gets an opener (*In fact, ...*). Rewrites never depend on the label.
 
@@ -66,6 +66,10 @@ class Paraphrase:
     Raises:
         CannotScore: the backbone is no masked LM.
     """
+
+    title = "offline paraphrase of labelled texts"
+    limits = "Synonyms fit by a small masked LM, and negations are turned by rules of English; variety is low."
+    citation = "This rewriter is fairlab's own."
 
     def __init__(
         self, *, language_model: Backbone | None = None, omit: bool = False, negate: bool = False, seed: int = 0

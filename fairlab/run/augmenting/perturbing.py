@@ -84,7 +84,7 @@ class Perturbing:
 
     def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
         """Shares of rows that changed; the sheet for a reader is written beside the data."""
-        from fairlab.reporting.audit import write_sheet
+        from fairlab.reporting.reading_sheet import write_sheet
 
         write_sheet(manifest, self.record.folder)
         return shares(manifest, self.values["seed"]), []
@@ -92,6 +92,8 @@ class Perturbing:
 
 def shares(manifest: Manifest, seed: int) -> list[Reading]:
     """Per cent of rows that really changed, in all and by axis: table 13 of Qian et al. 2022."""
+    from fairlab.augmentation.perturbation import PERTURBED
+    from fairlab.benchmarks.readings import described_reading
     from fairlab.metrics.significance import wilson_interval
 
     readings = []
@@ -99,6 +101,6 @@ def shares(manifest: Manifest, seed: int) -> list[Reading]:
         count = manifest.counts.get("perturbed" if axis == "all" else f"perturbed/{axis}", 0)
         low, high = (100.0 * bound for bound in wilson_interval(count, manifest.read))
         value = 100.0 * count / manifest.read
-        place = ("perturbation", axis, "perturbed")
-        readings.append(Reading(*place, value, "%", None, manifest.read, low, high, headline=axis == "all", seed=seed))
+        rank = {"headline": axis == "all", "seed": seed}
+        readings.append(described_reading(PERTURBED, axis, "perturbed", value, manifest.read, (low, high), **rank))
     return readings

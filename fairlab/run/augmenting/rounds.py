@@ -43,7 +43,7 @@ class Rounds:
             FairlabError: no row can be read, one has no label, there is one label only, a value is wrong, or the
                 rewriter keeps no labels.
         """
-        from fairlab.augmentation.razor import Razor, Replaced, rejection_reasons, rounds_history
+        from fairlab.augmentation.razor import RAZOR, Razor, Replaced, rejection_reasons, rounds_history
         from fairlab.rewriting.labelled.label_keeping import LabelledRewriter, labelled_item
 
         record, node = self.record, self.values["augmentation"]
@@ -65,7 +65,7 @@ class Rounds:
             for one in (*_probed(some, phase, self.values["seed"]), *_negations(some, phase, self.values["seed"]))
         ]
         texts = [*_notes(rounds, rejection_reasons(rounds), node["k"], len(items)), *_unprobed(items)]
-        record.notes = [Note("razor", text) for text in texts]
+        record.notes = [Note(RAZOR.name, text) for text in texts]
         record.save()
         tried = {rows[int(place)].number: one for one_round in rounds for place, one in one_round["tried"].items()}
         self.made_with = {**rewriter.provenance, "check": check.name}
@@ -152,6 +152,8 @@ def _unprobed(items: Sequence[Any]) -> list[str]:
 
 def _probed(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:
     """What a bag of words of the texts gains over the commonest label; nothing where there are too few."""
+    from fairlab.augmentation.razor import RAZOR
+    from fairlab.benchmarks.readings import described_reading
     from fairlab.metrics.bootstrap import mean_draws, percentile_interval
     from fairlab.metrics.surface_probe import commonest_share, probe, too_little
 
@@ -159,14 +161,14 @@ def _probed(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:
     if too_little(labels, texts):
         return []
     gains = 100.0 * (probe(texts, labels, seed) - commonest_share(labels))
-    place, bounds = ("razor", "claim_only", "gain"), percentile_interval(mean_draws(gains, seed))
-    return [
-        Reading(*place, float(gains.mean()), "points", 0.0, len(items), *bounds, headline=True, phase=phase, seed=seed)
-    ]
+    value, bounds = float(gains.mean()), percentile_interval(mean_draws(gains, seed))
+    return [described_reading(RAZOR, "claim_only", "gain", value, len(items), bounds, phase=phase, seed=seed)]
 
 
 def _negations(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:
     """Association of any negation with the label (Cramer's V), and share of documents with one."""
+    from fairlab.augmentation.razor import RAZOR
+    from fairlab.benchmarks.readings import described_reading
     from fairlab.metrics.bootstrap import percentile_interval
     from fairlab.metrics.lmi import association_draws, cramers_v, presence_table
     from fairlab.metrics.significance import wilson_interval
@@ -174,10 +176,10 @@ def _negations(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:
 
     present = [negations(surface_tokens(item.text)) > 0 for item in items]
     table = presence_table(present, [item.label for item in items])
-    n, of_negations = len(items), partial(Reading, "razor", "negation", phase=phase, seed=seed)
+    n, of_negations = len(items), partial(described_reading, RAZOR, "negation", phase=phase, seed=seed)
     value, bounds = float(cramers_v(table)), percentile_interval(association_draws(table, seed))
     low, high = (100.0 * bound for bound in wilson_interval(sum(present), n))
     return [
-        of_negations("association", value, "Cramer's V", 0.0, n, *bounds, headline=True),
-        of_negations("share", 100.0 * sum(present) / n, "%", None, n, low, high),
+        of_negations("association", value, n, bounds),
+        of_negations("share", 100.0 * sum(present) / n, n, (low, high)),
     ]

@@ -72,6 +72,8 @@ class RowByRow:
 
 def polarity(manifest: Manifest, seed: int) -> list[Reading]:
     """Polarity accuracy of what the rewriter made, before any filter."""
+    from fairlab.benchmarks.polarity import POLARITY
+    from fairlab.benchmarks.readings import described_reading
     from fairlab.metrics.significance import wilson_interval
 
     judged = manifest.counts.get("judged", 0)
@@ -80,19 +82,6 @@ def polarity(manifest: Manifest, seed: int) -> list[Reading]:
         right = manifest.counts.get(f"right/{name}", 0)
         low, high = (100.0 * bound for bound in wilson_interval(right, judged))
         quantity = "union_accuracy" if name == "union" else f"accuracy_{name}"
-        readings.append(
-            Reading(
-                "polarity",
-                "rewrites",
-                quantity,
-                100.0 * right / judged,
-                "%",
-                100.0,
-                judged,
-                low,
-                high,
-                headline=name == "union",
-                seed=seed,
-            )
-        )
+        value = 100.0 * right / judged
+        readings.append(described_reading(POLARITY, "rewrites", quantity, value, judged, (low, high), seed=seed))
     return readings

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 
 from fairlab import __version__
-from fairlab.files import gather, write_whole
+from fairlab.files import gather, holds_run, write_whole
 from fairlab.protocols import Plan, Planned
 from fairlab.record import Note, Record
 from fairlab.run.augmenting.building import build_llm, plan_of
@@ -112,7 +112,8 @@ def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[s
     files = [folder / name for name in manifest.files("data")]
     features = features_written(files, about.features)
     manifest.columns = features.to_dict()
-    card = data_card(manifest, features, values.get("license") or about.licence)
+    parts = [target_of(values[name]) for name in ("augmentation", "rewriter") if values.get(name)]
+    card = data_card(manifest, features, values.get("license") or about.licence, parts)
     write_whole(folder / "README.md", card)
     manifest.write(folder)
     if values.get("push"):
@@ -167,7 +168,7 @@ def made_folder(values: dict[str, Any]) -> Path:
             return folder
         print(f"training data is made in {folder}")
         record = Record(folder, config=values, command="")
-        if (folder / "record.json").is_file():
+        if holds_run(folder):
             record = Record.load(folder)
         augment_rows(dict(values), target.name, record)
         record.save()

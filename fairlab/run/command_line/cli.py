@@ -22,6 +22,10 @@ from omegaconf.errors import OmegaConfBaseException
 
 from fairlab.record import without_secrets
 from fairlab.run.command_line.pipes import quiet_when_unread
+from fairlab.run.config.gone import GONE
+from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
+from fairlab.run.config.registered import EMPTY
+from fairlab.run.config.values import nearest_known
 from fairlab.run.launch.processes import started_by_torchrun, work_for_rank_0
 from fairlab.types import FairlabError, ReviewNeeded, missing_extra
 
@@ -57,6 +61,8 @@ def run(main: Callable[[], Any], config_name: str) -> None:
         except FairlabError:  # which rank 0 says
             sys.exit(1)
         return
+    if {"--cfg", "-c"} & {*sys.argv} and "job" in sys.argv and "--resolve" not in sys.argv:
+        sys.argv.append("--resolve")  # so that values by scale are printed as the run has them
     global _traceback_wanted
     _traceback_wanted = os.environ.get(FULL_ERROR) == "1"
     signal.signal(signal.SIGTERM, _terminated)
@@ -152,7 +158,8 @@ def choices(group: str) -> list[str]:
     """Names a configuration group offers, such as ``minilm`` and ``paper/bert``."""
     folder = Path(conf_dir()) / group
     files = (*folder.glob("*.yaml"), *folder.glob("*/*.yaml"))  # deeper lies what a scale changes of another choice
-    return sorted(str(path.relative_to(folder).with_suffix("")) for path in files)
+    empty = [EMPTY[group][0]] if group in EMPTY else []
+    return sorted([*(str(path.relative_to(folder).with_suffix("")) for path in files), *empty])
 
 
 def groups() -> list[str]:
@@ -167,7 +174,10 @@ def first_of_sweep(override: str) -> str:
 
 def _no_such_choice(path: str) -> str:
     group, _, name = path.partition("/")
-    return f"{group}={name}: no such choice; there are: {', '.join(choices(group))}"
+    if path in GONE:
+        return f"{group}={name} is gone; give {GONE[path]}"
+    known = choices(group)
+    return f"{group}={name}: no such choice{nearest_known(name, known)}; there are: {', '.join(known)}"
 
 
 def _overrides(given: Sequence[str]) -> list[str]:
@@ -213,6 +223,11 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
     node = OmegaConf.select(config, parent) if parent else config
     if not isinstance(node, DictConfig):
         return f"there is no key '{key}'; run with --cfg job to see what there is"
+    if parent == "trainer":
+        if hint := lightning_hint(last, config):
+            return hint
+        if is_lightning_key(last):
+            return f"trainer.{last} is an argument of Lightning's trainer; it takes a plus, +trainer.{last}=VALUE"
     valid = sorted(str(name) for name in node)
     where = f"in '{parent}'" if parent else "at the top level"
-    return f"there is no key '{last}' {where}; there are: {', '.join(valid)}"
+    return f"there is no key '{last}' {where}{nearest_known(last, valid)}; there are: {', '.join(valid)}"

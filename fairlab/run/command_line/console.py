@@ -14,7 +14,6 @@ from fairlab.run.command_line.pipes import quiet_when_unread
 PACKAGE = Path(__file__).parents[2]
 OWN = {
     "drift": "what moved between two files of scores",
-    "fetch": "bring models into the cache: their weights by pip, or from the hub",
     "ls": "what there is to choose from, and which runs there are",
     "version": "the version of fairlab",
 }
@@ -31,10 +30,6 @@ def main() -> None:
         print(__version__)
     elif name == "ls":
         from fairlab.run.command_line.listing import command
-
-        command(given[1:])
-    elif name == "fetch":
-        from fairlab.run.fetching import command
 
         command(given[1:])
     elif name == "drift":

@@ -10,6 +10,7 @@ from pathlib import Path
 from fairlab.lexicons import FOLDER, lexicon_axes
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.docstrings import first_sentence
+from fairlab.run.config.registered import EMPTY
 from fairlab.types import FairlabError
 
 PACKAGE = Path(__file__).parents[2]
@@ -47,7 +48,8 @@ def listed(arguments: Sequence[str]) -> list[str]:
             f"there is nothing to list as '{kind}'; there are: {', '.join(sorted([*kinds, 'axes', 'runs']))}"
         )
     folder = Path(cli.conf_dir()) / group
-    return lines_of({name: told(folder / f"{name}.yaml") for name in cli.choices(group)})
+    empty = dict([EMPTY[group]]) if group in EMPTY else {}
+    return lines_of({name: empty.get(name) or told(folder / f"{name}.yaml") for name in cli.choices(group)})
 
 
 def plural(group: str) -> str:
@@ -85,14 +87,26 @@ def comment(file: Path) -> str:
 
 
 def sentence_of(name: str) -> str:
-    """The first sentence of the docstring of a class or function of fairlab, which is not imported for it."""
+    """Return the title of a class of fairlab, or the first sentence of its docstring; the module is not imported."""
     module, _, target = name.rpartition(".")
     file = PACKAGE.parent / Path(*module.split(".")).with_suffix(".py")
     if not file.is_file():
         return ""
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == target:
-            return first_sentence(ast.get_docstring(node))
+            return title_in(node) or first_sentence(ast.get_docstring(node))
+    return ""
+
+
+def title_in(node: ast.ClassDef | ast.FunctionDef) -> str:
+    """Return the text that the body of a class assigns to ``title``, or an empty string."""
+    for one in node.body:
+        if (
+            isinstance(one, ast.Assign)
+            and ast.unparse(one.targets[0]) == "title"
+            and isinstance(one.value, ast.Constant)
+        ):
+            return str(one.value.value)
     return ""
 
 

@@ -10,6 +10,7 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab.backbones.loading import PUBLISHED, find_weights, is_published
+from fairlab.files import holds_run
 from fairlab.record import Record
 from fairlab.run.command_line import cli
 from fairlab.types import FairlabError
@@ -33,7 +34,7 @@ def backbone_node(model: str, settings: Mapping[str, Any]) -> DictConfig:
     node: Any
     if model in cli.choices("backbone"):
         node = hydra.compose(overrides=[f"+backbone={model}"]).backbone
-    elif (Path(model) / "record.json").is_file():
+    elif holds_run(Path(model)):
         trained = Path(model) / "model"
         if not trained.is_dir():
             raise FairlabError(f"the run in {model} has exported no model; let it finish with ckpt={model}")

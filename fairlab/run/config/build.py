@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from functools import partial
 from pkgutil import resolve_name
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.run.config.values import TARGET, node_faults, target_of
-from fairlab.types import FairlabError
+from fairlab.benchmarks.finding import find_description, refuse_undescribed
+from fairlab.run.config.values import PARTIAL, TARGET, node_faults, target_of
+from fairlab.types import Description, FairlabError
 
 
 def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any) -> Any:
     """Call the node's ``_target_`` with the node's values, and with objects that no configuration can hold.
 
-    Unlike Hydra's ``instantiate`` it hands objects over untouched and lets the target's own errors through.
+    With ``_partial_: true`` return a partial of it instead. Unlike Hydra's ``instantiate`` it hands objects over
+    untouched and lets the target's own errors through.
 
     Raises:
         FairlabError: the target takes no setting of a name in the node, a value does not fit, or one is missing.
@@ -26,6 +29,8 @@ def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any)
         raise FairlabError(sentence)
     target = target_of(values)
     del values[TARGET]
+    if values.pop(PARTIAL, False):
+        return partial(target, *arguments, **values, **objects)
     if twice := sorted(values.keys() & objects.keys()):
         raise FairlabError(f"{twice[0]} of {target.__name__} follows from other settings; leave it out")
     try:
@@ -49,22 +54,33 @@ def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
 
 
 def build_benchmarks(config: DictConfig) -> list[Any]:
-    """The benchmarks of a run, each limited to as many items as ``limit`` says.
+    """Build the benchmarks of a run, each limited to as many items as ``limit`` says if it takes a limit.
 
     Raises:
-        FairlabError: the limit is no number of items, or a benchmark cannot be limited.
+        FairlabError: the limit is no number of items, a benchmark does not say what it is, or two have one name.
     """
     limit = config.limit
     if limit is not None and limit < 1:
         raise FairlabError(f"limit must be at least 1 item, or null for all, not {limit}")
-    built = []
-    for name, node in config.benchmark.items():
-        if limit is not None and "limit" not in parameters_of(node):
-            raise FairlabError(f"benchmark {name} takes no limit; leave limit out, or leave {name} out")
+    built: dict[str, Any] = {}
+    for node in config.benchmark.values():
         own = node.get("limit")
-        limited = {} if limit is None else {"limit": limit if own is None else min(limit, own)}
-        built.append(build({**plain(node), **limited}))
-    return built
+        takes_limit = limit is not None and "limit" in parameters_of(node)
+        limited = {"limit": limit if own is None else min(limit, own)} if takes_limit else {}
+        benchmark = build({**plain(node), **limited})
+        refuse_undescribed(benchmark)
+        if built.setdefault(benchmark.name, benchmark) is not benchmark:
+            raise FairlabError(f"two benchmarks of this run have the name {benchmark.name}; leave one out")
+    return list(built.values())
+
+
+def described_node(name: str, node: Mapping[str, Any]) -> Description | None:
+    """Return what the class of a benchmark says of it under a name; None if it says nothing."""
+    if TARGET not in node:
+        return find_description(name)
+    kind = target_of(node)
+    found = getattr(kind, "description", None)
+    return (kind.describe(name) or found) if isinstance(found, Description) and hasattr(kind, "describe") else None
 
 
 def named(name: str) -> Any:

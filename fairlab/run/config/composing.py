@@ -19,6 +19,8 @@ from fairlab.run.command_line import cli
 from fairlab.run.config.backbone_nodes import backbone_node
 from fairlab.types import FairlabError
 
+BACKBONE_KEY = re.compile(r"\+{0,2}backbone\.")
+
 
 @contextmanager
 def composing() -> Iterator[None]:
@@ -50,10 +52,29 @@ def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) ->
         raise FairlabError(cli.explain(error, entry, overrides) or str(error)) from error
 
 
-def from_backbone(config: DictConfig, model: str) -> DictConfig:
-    """The configuration of a training that starts from a model: a backbone's name, a run, a folder or a hub name."""
+def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
+    """Return the configuration of a training with the backbone that its ``model`` names, if it names one.
+
+    Args:
+        config: composed configuration of ``fairlab.train``.
+        overrides: overrides of the command; settings of the backbone among them (``backbone.KEY=VALUE``) are kept.
+
+    Raises:
+        FairlabError: a backbone was chosen as well, or the run starts from none.
+    """
+    if config.get("model") is None:
+        return config
+    if chosen := [one for one in overrides if one.startswith("backbone=")]:
+        raise FairlabError(f"model={config.model} and {chosen[0]} both say what to start from; leave one of them out")
+    if not config.get("backbone"):
+        raise FairlabError("this run starts from the classifiers of source= and from no model; leave model= out")
+    changed = [
+        one.lstrip("+").partition("=")[0].removeprefix("backbone.") for one in overrides if BACKBONE_KEY.match(one)
+    ]
     with composing():
-        node = backbone_node(model, {})
+        node = backbone_node(
+            str(config.model), {key: config.backbone[key] for key in changed if key in config.backbone}
+        )
     with open_dict(config):
         config.backbone = {"stands_for": None, **node}
     return config

@@ -1,19 +1,27 @@
-"""What the entry points' configurations hold at the top, and the check of a whole configuration, once it is composed.
+"""The check of a whole configuration, once it is composed.
 
-What a class takes is said by its signature alone; here stand the keys that are of no class.
+What a class takes is said by its signature alone. The keys of an entry point are those of its file in ``conf``, and a
+key's type is that of its default; here is what a default cannot say.
 """
 
+import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
+from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import MISSING, DictConfig, ListConfig, OmegaConf
 
+from fairlab.protocols import TrainingData
 from fairlab.run.command_line import cli
-from fairlab.run.config.values import TARGET, Node, faults
+from fairlab.run.config.lightning_keys import lightning_hint
+from fairlab.run.config.optimizing import DECAYED, refuse_wrong_optimizer
+from fairlab.run.config.values import TARGET, Node, faults, nearest_known, target_of
 from fairlab.run.folders import plain_config
-from fairlab.types import Count, FairlabError, Seed, Texts
+from fairlab.types import Count, FairlabError, Natural, Seed, Texts
 
 
 class Nothing(TypedDict):
@@ -26,7 +34,7 @@ Names = Name | Sequence[Name] | Mapping[str, Name]
 
 
 class Scale(TypedDict):
-    """Of ``scale=``."""
+    """Keys of ``scale``."""
 
     name: str
 
@@ -41,159 +49,72 @@ class Steps(TypedDict):
     max_steps: NotRequired[Count | None]
 
 
-class Train(TypedDict):
-    """Of ``fairlab.train``."""
-
-    scale: Scale
-    backbone: NotRequired[Node]
-    data: Node
-    source: NotRequired[Mapping[str, Node]]
-    rewriter: Choice
-    llm: Choice
-    augmentation: Choice
-    method: Node
-    debiasing: Choice
-    benchmark: Mapping[str, Node]
-    trainer: Mapping[str, Any]
-    logger: Mapping[str, Node]
-    seed: Seed
-    task: str
-    axis: str
-    attributes: Sequence[str] | None
-    measure_before: bool
-    ckpt: Name | None
-    before: Name | None
-    then: NotRequired[Sequence[str | Mapping[str, Mapping[str, Any]]]]
-    search: NotRequired[Node]
-    biaser_set: NotRequired[Node]
-    limit: Count | None
-    push: str | None
-    dry_run: NotRequired[bool]
-    calibrate: NotRequired[bool]
-    debug: NotRequired[Mapping[str, Any]]
-
-
-class Evaluate(TypedDict):
-    """Of ``fairlab.evaluate``."""
-
-    benchmark: Mapping[str, Node]
-    logger: NotRequired[Mapping[str, Node]]
-    model: Names | None
-    dataset: Names | None
-    field: str | Texts
-    pooling: Literal["mean", "cls", "published"] | None
-    normalize: bool | None
-    max_length: int | None
-    dtype: str | None
-    seed: Seed
-    processes: Count
-    ckpt: Name | None
-    limit: Count | None
-    push: str | None
-    dry_run: NotRequired[bool]
-    calibrate: NotRequired[bool]
-    debug: NotRequired[Mapping[str, Any]]
-
-
-class Augment(TypedDict):
-    """Of ``fairlab.augment``."""
-
-    augmentation: Choice | None
-    rewriter: Choice
-    llm: Choice
-    input: str
-    output: Name
-    axis: str
-    attributes: Sequence[str] | None
-    limit: Count | None
-    field: str | Texts
-    license: str | None
-    push: str | None
-    seed: Seed
-    shard_rows: Count
-    num_proc: Count
-    engine: Literal["local", "ray"]
-    search: NotRequired[Node]
-    biaser_set: NotRequired[Node]
-
-
-class Score(TypedDict):
-    """Of ``fairlab.score``."""
-
-    model: str
-    input: str
-    output: str
-    field: str | Texts
-    keep: Sequence[str]
-    part_rows: Count
-    source_scores: bool
-    versions: bool
-    num_proc: Count
-    sources: Mapping[str, Mapping[str, Any]]
-    cache: str | None
-
-
-class Serve(TypedDict):
-    """Of ``fairlab.serve``."""
-
-    model: str
-    port: int
-    body: Count
-    waiting: Count
-    connections: Count
-    seconds: Count
-    sources: Mapping[str, Mapping[str, Any]]
-
-
-class Reproduce(TypedDict):
-    """Of ``fairlab.reproduce``."""
-
-    scale: Scale
-    paper: str
-    table: Name | None
-    seeds: Count | None
-    dry_run: bool
-    calibrate: bool
-    overrides: Sequence[str]
-    output: str
-
-
-class Report(TypedDict):
-    """Of ``fairlab.report``."""
-
-    runs: str
-    readings: Texts | None
-
-
-# Lightning's arguments that are not taken, as they follow from settings of a run; and from which.
-FOLLOWS = {
-    "accumulate_grad_batches": "data.batch_size, the items of a step, and trainer.device_batch_size",
-    "barebones": "trainer.max_steps, for a short run",
-    "check_val_every_n_epoch": "method.validate_every",
-    "default_root_dir": "hydra.run.dir",
-    "enable_checkpointing": "trainer.checkpoint_every",
-    "fast_dev_run": "trainer.max_steps, for a short run",
-    "gradient_clip_algorithm": "method.clip",
-    "gradient_clip_val": "method.clip",
-    "limit_train_batches": "trainer.max_steps, or data.limit",
-    "limit_val_batches": "data.validation",
-    "logger": "logger=NAME",
-    "max_epochs": "method.epochs",
-    "min_epochs": "method.epochs",
-    "overfit_batches": "data.limit",
-    "use_distributed_sampler": "trainer.devices",
-    "val_check_interval": "method.validate_every",
+TYPES: dict[str, Any] = {
+    "seed": Seed,
+    "port": Natural,
+    "attributes": Sequence[str] | None,
+    "limit": Count | None,
+    "push": str | None,
+    "ckpt": Name | None,
+    "before": Name | None,
+    "then": Sequence[str | Mapping[str, Mapping[str, Any]]],
+    "model": Name | None,
+    "field": str | Texts,
+    "pooling": Literal["mean", "cls", "published"] | None,
+    "normalize": bool | None,
+    "max_length": int | None,
+    "dtype": Literal["float32", "bfloat16", "float16"] | None,
+    "output": Name,
+    "license": str | None,
+    "engine": Literal["local", "ray"],
+    "augmentation": Choice | None,
+    "sources": Mapping[str, Mapping[str, Any]],
+    "cache": str | None,
+    "table": Name | None,
+    "seeds": Count | None,
+    "readings": Texts | None,
+    # Groups of which several may be chosen, or that hold no class.
+    "benchmark": Mapping[str, Node],
+    "source": Mapping[str, Node],
+    "logger": Mapping[str, Node],
+    "callbacks": Mapping[str, Node],
+    "trainer": Mapping[str, Any],
+    "scale": Scale,
+    # What choices add at the top level.
+    "search": Node,
+    "biaser_set": Node,
+    "debug": Mapping[str, Any],
 }
+SEVERAL = {"model": Names | None, "dataset": Names | None}  # of fairlab.evaluate, which takes models side by side
+NOT_KEYS = ("defaults", "hydra", "data")  # and what a root file adds to a group
+ADDED = ("search", "biaser_set", "debug")
+READ_FROM_METHOD = ("optimizer", "schedule")  # checked after it, so that a sentence names the key that was given
+MAY_BE_MISSING = ("training", "backbone", "optimizer", "schedule", "callbacks", "source", "logger", "augmentation")
 
-KEYS: dict[str, Any] = {
-    "train": Train,
-    "evaluate": Evaluate,
-    "augment": Augment,
-    "score": Score,
-    "serve": Serve,
-    "reproduce": Reproduce,
-    "report": Report,
-}
+
+@cache
+def keys_of(entry: str) -> dict[str, Any]:
+    """Return the keys at the top of an entry point's configuration, with their types.
+
+    Args:
+        entry: name of the entry point, such as ``train``.
+    """
+    root: Any = OmegaConf.load(Path(cli.conf_dir()) / f"{entry}.yaml")
+    types = TYPES | (SEVERAL if entry == "evaluate" else {})
+    keys = {str(key): types.get(str(key)) or _type_of(root._get_node(key)) for key in root if key not in NOT_KEYS}
+    chosen = [str(next(iter(one))) for one in root.defaults if isinstance(one, DictConfig)]
+    groups = [one for one in chosen if " " not in one and "@" not in one and one != "launcher"]
+    return {**{name: types.get(name, Choice) for name in (*groups, *ADDED)}, **keys}
+
+
+def _type_of(node: Any) -> Any:
+    """Return the type of the values that may stand instead of a default."""
+    value = None if node._is_missing() or node._is_interpolation() else node._value()
+    if isinstance(value, bool):
+        return bool
+    if isinstance(value, int):
+        return Count
+    return Sequence[str] if isinstance(node, ListConfig) else str
 
 
 def refuse_misfits(entry: str, config: DictConfig) -> None:
@@ -202,18 +123,21 @@ def refuse_misfits(entry: str, config: DictConfig) -> None:
     Raises:
         FairlabError: a value is missing or does not fit; the sentence names its key and what would fit.
     """
-    known = KEYS[entry].__annotations__
+    known = keys_of(entry)
     refuse_missing(config)
     values = plain_config(config)
-    for key in KEYS[entry].__required_keys__ - set(values):
+    for key in known.keys() - values.keys() - {*ADDED, *MAY_BE_MISSING}:
         raise FairlabError(f"nothing is chosen for {key}; give {key}=NAME with: {', '.join(cli.choices(key))}")
     for key in values.keys() - known.keys():
         _refuse_unread(key, sorted(known))
-    found = faults("", {key: value for key, value in values.items() if key in known}, KEYS[entry])
-    for sentence in found:
-        raise FairlabError(sentence)
-    if "trainer" in values:
-        _refuse_misfits_of_trainer(values["trainer"])
+    if entry == "train":
+        _refuse_misfits_of_training(values)
+    hints = {key: hint for key, hint in known.items() if key in values}
+    for key, hint in sorted(hints.items(), key=lambda one: one[0] in READ_FROM_METHOD):
+        for sentence in faults(key, values[key], hint):
+            raise FairlabError(sentence)
+    if entry == "train":
+        refuse_wrong_optimizer(values)
 
 
 def refuse_missing(config: DictConfig) -> None:
@@ -230,7 +154,17 @@ def _missing(config: DictConfig) -> set[str]:
     if unset := {str(key) for key in config if OmegaConf.is_missing(config, str(key))}:
         return unset  # first, as other values may be made of these
     made = {"data.path"} if OmegaConf.select(config, "data.input") else set()  # of data.input
-    return OmegaConf.missing_keys(config) - made
+    return set(_unset("", plain_config(config))) - made
+
+
+def _unset(key: str, value: Any) -> Iterator[str]:
+    """Yield the dotted keys of missing values, also of those that are missing at one scale alone."""
+    if value == MISSING:
+        yield key
+    elif isinstance(value, dict | list):
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        for name, one in parts:
+            yield from _unset(f"{key}.{name}" if key else str(name), one)
 
 
 def _refuse_unread(key: str, known: Sequence[str]) -> None:
@@ -238,15 +172,50 @@ def _refuse_unread(key: str, known: Sequence[str]) -> None:
     given = HydraConfig.get().overrides.task if HydraConfig.initialized() else []
     added = any(re.match(rf"\+{{1,2}}{re.escape(key)}[.=]", one) for one in given)
     if added and not any("${" + key in one for one in given):
-        raise FairlabError(f"there is no key '{key}' at the top level; there are: {', '.join(known)}")
+        raise FairlabError(
+            f"there is no key '{key}' at the top level{nearest_known(key, known)}; there are: {', '.join(known)}"
+        )
 
 
-def _refuse_misfits_of_trainer(trainer: Mapping[str, Any]) -> None:
-    for name in trainer.keys() & FOLLOWS.keys():
-        raise FairlabError(f"trainer.{name} follows from other settings; give {FOLLOWS[name]}")
+def _refuse_misfits_of_training(values: dict[str, Any]) -> None:
+    """Check and take out the keys of a training's nodes that are fairlab's own.
+
+    Raises:
+        FairlabError: a value does not fit, or the data is no training data.
+    """
+    trainer = values["trainer"]
+    for name in trainer:
+        if hint := lightning_hint(name, values):
+            raise FairlabError(hint)
     own = Steps.__annotations__
     theirs = {key: value for key, value in trainer.items() if key not in own}
-    for sentence in faults("trainer", {key: value for key, value in trainer.items() if key in own}, Steps):
+    found = [faults("trainer", {key: value for key, value in trainer.items() if key in own}, Steps)]
+    found += [faults("trainer", {TARGET: "lightning.Trainer", **theirs}, Node)]
+    if isinstance(values["data"], dict) and TARGET in values["data"]:
+        target = target_of(values["data"], "data")
+        refuse_other_data(target)
+        if "num_workers" not in inspect.signature(target).parameters:
+            found += [faults("data.num_workers", values["data"].pop("num_workers", 0), Natural)]
+    if isinstance(optimizer := values.get("optimizer"), dict) and DECAYED in optimizer:
+        found += [faults(f"optimizer.{DECAYED}", optimizer.pop(DECAYED), Literal["all", "matrices"])]
+    for sentence in chain(*found):
         raise FairlabError(sentence)
-    for sentence in faults("trainer", {TARGET: "lightning.Trainer", **theirs}, Node):
-        raise FairlabError(sentence)
+    if (
+        values.get("debiasing")
+        and "debiasing" not in inspect.signature(target_of(values["method"], "method")).parameters
+    ):
+        raise FairlabError("debiasing= is of classifiers; choose it with +experiment=razor_fever, razor_nli or glue")
+
+
+def refuse_other_data(target: Any) -> None:
+    """Raise where a class lacks what a run asks of its data, as a plain LightningDataModule does.
+
+    Raises:
+        FairlabError: something is missing; the sentence names it.
+    """
+    asked = [name for name in vars(TrainingData) if not name.startswith("_")]
+    if missing := [name for name in asked if not hasattr(target, name)]:
+        raise FairlabError(
+            f"data={target.__name__} lacks what a run asks of its data: {', '.join(missing)}; derive it from "
+            "fairlab.data.batch_stream.Streamed, or from fairlab.protocols.TrainingData beside LightningDataModule"
+        )

@@ -8,18 +8,22 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from fairlab.record import Note
+from fairlab.run.config.build import described_node, parameters_of
 
 
 def lowered(config: DictConfig) -> DictConfig:
-    """A copy of a run's configuration with every number that ``debug`` names lowered to at most the one given there.
+    """Return a copy of a run's configuration with numbers lowered to at most what ``debug`` and the benchmarks say.
 
-    What a run does not have stays away; the configuration itself when there is no ``debug``.
+    Keys that a run does not have are not added. Without ``debug`` the configuration itself is returned.
     """
     if not config.get("debug"):
         return config
     short = config.copy()
     with open_dict(short):
         _lower(short, config.debug)
+        for name, node in (short.get("benchmark") or {}).items():
+            if (description := described_node(name, node)) is not None:
+                _lower(node, description.smoke)
     return short
 
 
@@ -34,7 +38,7 @@ def _lower(node: DictConfig, at_most: Mapping[str, Any]) -> None:
 
 
 def shortening_notes(config: DictConfig) -> list[Note]:
-    """What a reader must know of a run that was made short: its numbers are for trying things out."""
+    """Return what a reader must know of a run that was made short: its numbers are for trying things out."""
     notes = []
     if config.get("debug"):
         text = "this run was made short by +debug=smoke, to see that it works; its numbers mean nothing"
@@ -42,4 +46,9 @@ def shortening_notes(config: DictConfig) -> list[Note]:
     if config.limit is not None:
         text = f"limit={config.limit}: only some items of each benchmark were measured; compare with no full run"
         notes.append(Note("limit", text))
+        notes += [
+            Note(name, "it takes no limit, so all its items were measured; a parameter limit of its class offers one")
+            for name, node in (config.get("benchmark") or {}).items()
+            if "limit" not in parameters_of(node)
+        ]
     return notes

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
@@ -18,6 +19,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 from fairlab.types import Bounds, FairlabError
 
 TARGET = "_target_"
+PARTIAL = "_partial_"  # true where a node is to be called later, with what is not known yet
 WORDS = {
     int: ("a whole number", "whole numbers"),
     float: ("a number", "numbers"),
@@ -66,11 +68,12 @@ def node_faults(key: str, node: Mapping[str, Any]) -> Iterator[str]:
     target = target_of(node, key)
     hints, takes_any = hints_of(target)
     for name, value in node.items():
-        if name == TARGET or (takes_any and name not in hints):
+        if name in (TARGET, PARTIAL) or (takes_any and name not in hints):
             continue
         if name not in hints:
             there = ", ".join(one for one, hint in hints.items() if not _is_object(hint))
-            yield f"there is no setting '{name}' for {target.__name__}; there are: {there or 'none'}"
+            near = nearest_known(name, hints)
+            yield f"there is no setting '{name}' for {target.__name__}{near}; there are: {there or 'none'}"
         else:
             yield from faults(f"{key}.{name}" if key else f"{name} of {target.__name__}", value, hints[name])
 
@@ -166,7 +169,7 @@ def _faults_of_keys(key: str, value: Mapping[str, Any], hint: Any) -> Iterator[s
         if name in hints:
             yield from faults(_below(key, name), one, hints[name])
         else:
-            yield f"there is no key '{name}' in {key}; there are: {', '.join(hints)}"
+            yield f"there is no key '{name}' in {key}{nearest_known(name, hints)}; there are: {', '.join(hints)}"
 
 
 def _faults_inside(key: str, value: Any) -> Iterator[str]:
@@ -234,6 +237,17 @@ def _range(bounds: Bounds) -> str:
 def _or(words: Sequence[str]) -> str:
     distinct = list(dict.fromkeys(words))
     return " or ".join(filter(None, [", ".join(distinct[:-1]), distinct[-1]]))
+
+
+def nearest_known(name: str, known: Iterable[str]) -> str:
+    """Return words that name the known name most like a wrong one; empty where none is like it.
+
+    Example:
+        >>> nearest_known("bata", ["rho", "beta"]), nearest_known("gamma", ["rho"])
+        ('; the nearest is beta', '')
+    """
+    found = get_close_matches(name, list(known), n=1)
+    return f"; the nearest is {found[0]}" if found else ""
 
 
 def shown(value: Any) -> str:

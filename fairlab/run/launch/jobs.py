@@ -16,7 +16,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from fairlab.files import write_whole
+from fairlab.files import holds_run, write_whole
 from fairlab.record import without_secrets
 from fairlab.run.command_line import cli
 from fairlab.run.folders import is_finished
@@ -64,7 +64,7 @@ class Job:
             pass
         if is_finished(self.place):
             return ""
-        resumed = self.takes_ckpt and (self.place / "record.json").is_file()
+        resumed = self.takes_ckpt and holds_run(self.place)
         command = [*self.command, *([f"ckpt={self.folder}"] if resumed else [])]
         env = {name: value for name, value in os.environ.items() if name != cli.FULL_ERROR}
         env |= self.environment | environment

@@ -11,6 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from fairlab.files import holds_run
 from fairlab.record import Record
 from fairlab.reporting.many_runs.reproduction import Matrix
 from fairlab.run.folders import is_finished
@@ -103,7 +104,7 @@ def run_missing(
             command = making_of(data[name], matrix, output)
             return Job(output / "made" / data[name], command, False, Path.cwd(), environment)
         folder = folder_of(*runs[name], output)
-        if (folder / "record.json").exists():
+        if holds_run(folder):
             Record.load(folder)  # one that cannot be read is said, not run over
         return Job(folder, command_of(*runs[name], matrix, output), True, Path.cwd(), environment)
 
@@ -187,7 +188,7 @@ def command_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
     overrides = overrides_of(run, seed, matrix, output)
     command = [sys.executable, "-m", f"fairlab.{'evaluate' if evaluates else 'train'}", *overrides]
     before = folder_of(matrix.before, matrix.seeds[0], output)
-    is_new = not (folder / "record.json").exists()
+    is_new = not holds_run(folder)
     if is_new and matrix.before and folder != before and is_finished(before) and takes_over(run, matrix):
         command.append(f"before={before}")
     return command
@@ -219,7 +220,7 @@ def state_of(run: str, seed: int, matrix: Matrix, output: Path) -> str:
         FairlabError: it was made by another command.
     """
     folder = folder_of(run, seed, output)
-    if not (folder / "record.json").exists():
+    if not holds_run(folder):
         return MISSING
     try:
         record = Record.load(folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairlab.run.config.build import described_node
 from fairlab.run.planning.sizes import KNOWN
 
 AT_MOST = ("limit", "lines", "contexts")  # settings that bound the items of every part
@@ -18,25 +19,26 @@ def head_of(settings: Mapping[str, Any]) -> str:
 
 
 def tokens_read(config: Mapping[str, Any], head: str) -> tuple[float, list[str]]:
-    """Tokens that all benchmarks of a run give a model in one phase, and the benchmarks that nothing is known of.
+    """Return the tokens that all benchmarks of a run give a model in one phase, and benchmarks of unknown workload.
 
     A benchmark that needs a head which the model lacks reads nothing.
 
     Args:
-        config: of the run, as plain containers.
-        head: as of :func:`head_of`.
+        config: configuration of the run, as plain containers.
+        head: language-modelling head of the model, see :func:`head_of`.
     """
     tokens, unknown = 0.0, []
     for name, settings in config.get("benchmark", {}).items():
-        known = KNOWN["reading"].get(name)
+        description = described_node(name, settings)
+        known = description.workload if description else None
         if known is None:
             unknown.append(name)
             continue
         bounds = [int(bound) for key in AT_MOST if (bound := settings.get(key))]
         bounds += [int(config["limit"])] if config.get("limit") else []
-        items = sum(min([part, *bounds]) for part in known["parts"])
-        times = int(settings.get(known["per"]) or 1) if "per" in known else 1
-        tokens += items * times * known.get("encoder", known.get(head, 0.0))
+        items = sum(min([part, *bounds]) for part in known.parts)
+        times = int(settings.get(known.per) or 1) if known.per else 1
+        tokens += items * times * known.tokens.get("encoder", known.tokens.get(head, 0.0))
     return tokens, unknown
 
 

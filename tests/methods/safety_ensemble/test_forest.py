@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from fairlab.benchmarks.safety import Safety
 from fairlab.methods.safety_ensemble.passes import Trainer, set_shares
 from fairlab.methods.safety_ensemble.views import Views
-from fairlab.metrics.safety import average_counterfactual_variance
+from fairlab.metrics.acv import average_counterfactual_variance
 from fairlab.types import FairlabError
 from tests.methods.safety_ensemble.conftest import MUCH, Biased, data, ensemble
 

@@ -44,7 +44,7 @@ def matrix(scale="paper", seeds=(1, 2)):
 def record(tmp_path, before, after, p=0.01, half=0.1):
     def reading(phase, value):
         low, high = value - half, value + half
-        return Reading("seat", "6", "effect_size", value, "effect size", 0.0, 10, low, high, phase=phase)
+        return Reading("seat", "6", "effect_size", value, "effect size", 0.0, 10, low, high, phase=phase, version=2)
 
     change = Comparison("seat", "6", "effect_size", after - before, "", -1, 1, p, 10, phase="change")
     not_run = [NotRun("wnli", "dev", "no such file", "after")]
@@ -119,7 +119,7 @@ def test_a_quantity_that_compares_runs_says_so_while_one_is_missing(tmp_path):
 
 
 def test_a_row_of_a_model_that_was_measured_alone_has_no_phase(tmp_path):
-    alone = Reading("seat", "6", "effect_size", 0.3, "effect size", 0.0, 10, 0.2, 0.4)
+    alone = Reading("seat", "6", "effect_size", 0.3, "effect size", 0.0, 10, 0.2, 0.4, version=2)
     records = {"ccd": {seed: Record(tmp_path, {}, "", readings=[alone]) for seed in (1, 2)}}
     (row,) = cells(dataclasses.replace(table(), rows=[TableRow("base", "ccd", phase="")]), matrix(), records)
     assert row[0].value == pytest.approx(0.3)
@@ -210,3 +210,14 @@ def test_a_record_that_cannot_be_read_stops_no_other(tmp_path, capsys):
     (tmp_path / "one" / "seed_1" / "record.json").write_text("[]")
     assert list(finished_records(tmp_path, matrix)["one"]) == [2]
     assert "fairlab: left out: " in capsys.readouterr().err
+
+
+def test_a_reading_of_another_version_is_marked_and_has_no_star(tmp_path):
+    moved = record(tmp_path, 0.3, 0.2)
+    cell = cells(table(), matrix(seeds=(1,)), {"ccd": {1: moved}})[1][0]
+    assert cell.moved
+    assert cell.marks == ()
+    moved.readings = [dataclasses.replace(one, version=1) for one in moved.readings]
+    cell = cells(table(), matrix(seeds=(1,)), {"ccd": {1: moved}})[1][0]
+    assert not cell.moved
+    assert cell.marks == ("version 1 of its definition, now 2",)

@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 from scipy import stats
 
 import fairlab
-from fairlab.benchmarks.runner import draws_file
+from fairlab.benchmarks.kept_items import draws_file
 from fairlab.metrics.bootstrap import RESAMPLES, two_sided_p
 from fairlab.metrics.significance import holm
 from fairlab.record import Reading, Record

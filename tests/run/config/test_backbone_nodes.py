@@ -2,8 +2,8 @@
 
 import pytest
 
+from experiments.real_models.table import fetchables
 from fairlab.evaluate import asked
-from fairlab.fetching.table import fetchables
 from fairlab.run.config.backbone_nodes import backbone_node
 from fairlab.run.config.composing import composed, composing
 

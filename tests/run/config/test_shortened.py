@@ -1,14 +1,16 @@
 """Short runs: every benchmark takes a limit, and +debug=smoke lowers what a run has."""
 
 import pytest
-from omegaconf import OmegaConf
+from omegaconf import OmegaConf, open_dict
 
 import fairlab
 from fairlab.benchmarks.readings import evenly
+from fairlab.protocols import Benchmark
 from fairlab.run.command_line.cli import choices
-from fairlab.run.config.build import parameters_of
+from fairlab.run.config.build import build_benchmarks, parameters_of
 from fairlab.run.config.composing import composed
 from fairlab.run.config.shortened import lowered, shortening_notes
+from fairlab.types import Description, FairlabError, QuantityInfo
 
 
 def test_items_are_taken_evenly():
@@ -47,15 +49,54 @@ def test_a_limit_leaves_so_many_items_of_each_part(tiny_folders):
 
 
 def test_smoke_lowers_what_there_is_and_says_so():
-    config = composed("train", ["+experiment=inlp_bert", "+debug=smoke"], {"data.limit": 10})
+    config = composed("train", ["+experiment=ccd_bert", "method=inlp", "+debug=smoke"], {"data.limit": 10})
     short = lowered(config)
     assert (short.limit, short.data.limit, short.method.classifiers, short.trainer.max_steps) == (8, 10, 2, 2)
     assert "epochs" not in short.method
     assert config.limit is None
     assert [note.benchmark for note in shortening_notes(short)] == ["smoke", "limit"]
-    whole = composed("train", ["+experiment=inlp_bert"], {})
+    whole = composed("train", ["+experiment=ccd_bert", "method=inlp"], {})
     assert lowered(whole) is whole
     assert shortening_notes(whole) == []
+
+
+class Unlimited(Benchmark):
+    """A benchmark without a limit, with a setting that a smoke run bounds."""
+
+    version = 1
+    description = Description("own", "Own", "What?", {"a": QuantityInfo("a", "b")}, smoke={"rounds": 3, "other": 1})
+
+    def __init__(self, rounds: int = 10):
+        self.rounds = rounds
+
+    def measure(self, backbone, before=None):
+        raise NotImplementedError
+
+
+def test_a_smoke_run_takes_the_bounds_of_a_benchmark_and_says_which_takes_no_limit():
+    config = composed("evaluate", ["benchmark=[perplexity,seat]"], {})
+    with open_dict(config):
+        config.benchmark.own = {"_target_": f"{__name__}.Unlimited", "rounds": 10}
+        config.debug = {"limit": 8}
+    short = lowered(config)
+    assert (short.benchmark.perplexity.lines, short.benchmark.own.rounds) == (8, 3)
+    assert "other" not in short.benchmark.own
+    assert config.benchmark.own.rounds == 10
+    assert {one.name: getattr(one, "limit", None) for one in build_benchmarks(short)} == {
+        "perplexity": 8,
+        "seat": 8,
+        "own": None,
+    }
+    said = [note.text for note in shortening_notes(short) if note.benchmark == "own"]
+    assert said == ["it takes no limit, so all its items were measured; a parameter limit of its class offers one"]
+
+
+def test_two_benchmarks_of_one_name_are_refused():
+    config = composed("evaluate", ["benchmark=[seat]"], {})
+    with open_dict(config):
+        config.benchmark.again = dict(config.benchmark.seat)
+    with pytest.raises(FairlabError, match="two benchmarks of this run have the name seat; leave one out"):
+        build_benchmarks(config)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from fairlab.types import FairlabError
 
 RUNS = {
     "first": ["+experiment=ccd_bert"],
-    "second": ["+experiment=dpce_bert"],
+    "second": ["+experiment=dpce_sentences_bert"],
     "fine_tuned": ["+experiment=glue", "backbone=bert_base", "backbone.name=runs/first/model", "measure_before=false"],
     "of_another": ["+experiment=ccd_bert", "backbone=mpnet"],
     "by_others": ["+experiment=ccd_bert", "benchmark=cced"],

@@ -13,6 +13,7 @@ from statistics import median
 
 import pytest
 
+from fairlab.files import read_record, record_file, run_folders
 from fairlab.run.planning.plan import plan_of_run
 from fairlab.run.planning.sizes import model_size
 from fairlab.run.planning.work import training_flops
@@ -25,8 +26,10 @@ MINILM = {"name": "sentence-transformers/all-MiniLM-L6-v2"}  # of folders that r
 
 def measured_runs():
     """Experiment, record, and seconds and tokens of its training."""
-    for file in sorted(EXPERIMENTS.glob("*/records/**/record.json")):
-        record = json.loads(file.read_text())
+    for folder in run_folders(EXPERIMENTS):
+        if "records" not in folder.parts:
+            continue
+        record = json.loads(read_record(record_file(folder)))
         found = record["provenance"].get("throughput")
         hardware = record["provenance"]["hardware"]
         if not found or hardware["threads"] != 1 or "backbone" not in record["config"]:
@@ -37,7 +40,7 @@ def measured_runs():
         (unit,) = (name for name in found if name != "tokens_per_second")
         seconds = steps * record["config"]["data"]["batch_size"] / found[unit]
         if steps >= 20:
-            yield file.relative_to(EXPERIMENTS).parts[0], record, seconds, seconds * found["tokens_per_second"]
+            yield folder.relative_to(EXPERIMENTS).parts[0], record, seconds, seconds * found["tokens_per_second"]
 
 
 def errors_of(estimated):

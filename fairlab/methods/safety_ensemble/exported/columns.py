@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from fairlab.methods.safety_ensemble.exported.export import Ensemble
-from fairlab.methods.safety_ensemble.sources.sources import Sources
+from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.rewriting.identities import Identities
 
 LABEL, VARIANCE = "{}_label", "{}_variance"
@@ -73,7 +73,7 @@ class Columns:
     def _add_variances(
         self, rows: list[dict[str, Any]], name: str, scores_M: NDArray[np.float64], owner_M: NDArray[np.int64]
     ) -> None:
-        from fairlab.metrics.safety import set_variances  # loads torch, which only versions need
+        from fairlab.metrics.acv import set_variances  # loads torch, which only versions need
 
         if not rows:
             return

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fairlab.files import replaced_when_written, sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.arrays import read_arrays, write_arrays
 from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION, inside, load_fitted, read_description
-from fairlab.methods.safety_ensemble.sources.sources import Sources
+from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]

@@ -15,7 +15,8 @@ from typing import Any
 import yaml
 
 from fairlab.files import write_whole
-from fairlab.methods.safety_ensemble.exported.trust import BESIDE, COPIED, OURS, PATHS, SOURCES
+from fairlab.methods.safety_ensemble.exported.trust import BESIDE, SOURCES, TARGET
+from fairlab.methods.safety_ensemble.sources.registry import source_class
 
 Nodes = Mapping[str, Mapping[str, Any]]
 
@@ -32,15 +33,15 @@ def write_sources(nodes: Nodes, folder: Path) -> None:
 
 
 def _moved(name: str, node: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Settings of a source with its paths replaced."""
-    target, found = str(node["_target_"]), dict(node)
-    for key in PATHS.get(target, ()):
+    """Return the settings of a source with its paths replaced."""
+    source, found = source_class(str(node[TARGET])), dict(node)
+    for key in source.paths:
         path = Path(str(node.get(key)))
-        if node.get(key) is None or str(path) in OURS or not path.exists():  # or a name of the hub
+        if node.get(key) is None or str(path) in source.built_in or not path.exists():  # or a name of the hub
             continue
         place = Path(BESIDE) / name / path.resolve().name
         found[key] = place.as_posix()
-        if key in COPIED.get(target, ()):
+        if key in source.copied:
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, folder / place)
     return found

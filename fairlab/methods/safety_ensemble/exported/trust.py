@@ -1,7 +1,8 @@
 """The door for exported ensembles: which sources may be built, and of what types a fitted model may be made.
 
-What a folder names is looked up in lists of exact names. Addresses, names of key variables and names of the hub are
-taken from the command alone, never from a folder: it could send a key to whoever wrote it.
+A folder may name sources of fairlab alone, which say themselves what their settings are. A source of one's own, an
+address, the name of a key variable and a name of the hub are taken from the command, never from a folder: it could run
+code, or send a key to whoever wrote it.
 """
 
 from __future__ import annotations
@@ -16,44 +17,14 @@ from typing import Any
 import yaml
 
 from fairlab.backbones.trust import loading, read_object
+from fairlab.methods.safety_ensemble.sources.base import Source
+from fairlab.methods.safety_ensemble.sources.registry import built_in_source, source_class
 from fairlab.types import FairlabError, need_extra
 
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
+TARGET = "_target_"
 FILES = {"file": ".skops", "arrays": ".npz"}  # of a harm, by key of the description; older exports have no arrays
-# The sources that may be built, and their settings.
-SETTINGS = {
-    "fairlab.methods.safety_ensemble.sources.sources.Profanity": set[str](),
-    "fairlab.methods.safety_ensemble.sources.sources.Sentiment": set[str](),
-    "fairlab.methods.safety_ensemble.sources.sources.WordList": {"path", "name"},
-    "fairlab.methods.safety_ensemble.sources.sources.StoredScores": {"path", "name", "version", "column", "outputs"},
-    "fairlab.methods.safety_ensemble.sources.bilstm.BiLSTM": {"package", "folder"},
-    "fairlab.methods.safety_ensemble.sources.transformer.TransformersClassifier": {"name"},
-    "fairlab.methods.safety_ensemble.sources.transformer.Detoxify": {"checkpoint", "config"},
-    "fairlab.methods.safety_ensemble.sources.policy.PolicySimilarity": {"encoder", "path", "name"},
-    "fairlab.methods.safety_ensemble.sources.moderation.Moderation": {"base_url", "model", "outputs", "api_key_env"},
-}
-ADDRESSES = ("base_url", "api_key_env")
-# Settings that name a folder, or else a model of the hub.
-OF_THE_HUB = {
-    "fairlab.methods.safety_ensemble.sources.transformer.TransformersClassifier": "name",
-    "fairlab.methods.safety_ensemble.sources.transformer.Detoxify": "config",
-    "fairlab.methods.safety_ensemble.sources.policy.PolicySimilarity": "encoder",
-}
-# Settings that name files or folders. Those of an exported ensemble lie below it, in ``sources/NAME``.
-PATHS = {
-    "fairlab.methods.safety_ensemble.sources.sources.WordList": ("path",),
-    "fairlab.methods.safety_ensemble.sources.sources.StoredScores": ("path",),
-    "fairlab.methods.safety_ensemble.sources.bilstm.BiLSTM": ("folder",),
-    "fairlab.methods.safety_ensemble.sources.transformer.TransformersClassifier": ("name",),
-    "fairlab.methods.safety_ensemble.sources.transformer.Detoxify": ("checkpoint", "config"),
-    "fairlab.methods.safety_ensemble.sources.policy.PolicySimilarity": ("encoder", "path"),
-}
-OURS = {"violence", "policy", "minilm"}  # what comes with fairlab, named in the place of a file, folder or hub name
-COPIED = {  # sources and those of their files that are small and go along
-    "fairlab.methods.safety_ensemble.sources.sources.WordList": ("path",),
-    "fairlab.methods.safety_ensemble.sources.policy.PolicySimilarity": ("path",),
-}
-BESIDE = "sources"
+BESIDE = "sources"  # folder of the files of sources, in an exported ensemble
 # What forest, boosting and regressions of scikit-learn are written as by skops: loader, module and class.
 SKOPS_PROTOCOL = 2
 SKOPS_NODES = {
@@ -193,14 +164,15 @@ def _check_nodes(file: Path, content: Any) -> None:
 
 
 def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Settings of an ensemble's sources by name, with ``_target_``; what the command gives stands over the folder's.
+    """Return the settings of an ensemble's sources by name, with ``_target_``.
 
     Args:
-        folder: of the ensemble.
-        given: settings by name of the source, from the command.
+        folder: Folder of the ensemble.
+        given: Settings by name of the source, from the command; they take precedence over the folder's.
 
     Raises:
-        FairlabError: a source or a setting is not in the list, or names what the command alone may name.
+        FairlabError: A source is none of fairlab's and the command names no class for it, there is no such setting, or
+            the folder names what the command alone may name.
     """
     file = inside(folder / SOURCES)
     try:
@@ -218,41 +190,56 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
 
 
 def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """One source's settings, checked."""
-    target = node.get("_target_") if isinstance(node, dict) else None
-    if not isinstance(target, str) or target not in SETTINGS:
-        raise FairlabError(f"{file}: {name} is no source of fairlab ({target}); do not use this ensemble")
-    settings = {key: value for key, value in node.items() if key != "_target_"}
-    if strange := sorted(map(str, (set(settings) | set(given)) - SETTINGS[target])):
+    """Return one source's settings, checked."""
+    source = _class(file, name, node, given)
+    settings = {key: value for key, value in node.items() if key != TARGET}
+    given = {key: value for key, value in given.items() if key != TARGET}
+    if strange := sorted(map(str, (set(settings) | set(given)) - source.settings())):
         raise FairlabError(f"{file}: there is no setting {strange[0]} of {name}; do not use this ensemble")
     for key, value in settings.items():
         parts = value if isinstance(value, list) else [value]
         if not all(part is None or (isinstance(part, str) and "${" not in part) for part in parts):
             raise FairlabError(f"{file}: {key} of {name} must be a plain text; do not use this ensemble")
-    for key in ADDRESSES:
-        if key in SETTINGS[target] and key not in given:
-            raise FairlabError(
-                f"{file}: {name} asks a server, whose address and key are never taken from a folder; give both: "
-                f"+sources.{name}.base_url=URL +sources.{name}.api_key_env=NAME_OF_KEY (or null)"
-            )
-    settings |= _located(file, name, target, {key: value for key, value in settings.items() if key not in given})
-    hub = OF_THE_HUB.get(target)
-    if hub and hub not in given and not (settings.get(hub) in OURS or Path(str(settings.get(hub))).is_dir()):
+    if any(key not in given for key in source.secret):
+        both = " ".join(f"+sources.{name}.{key}=VALUE" for key in source.secret)
         raise FairlabError(
-            f"{file}: {hub} of {name} is no folder here ({settings.get(hub)}); what is fetched from the hub is never "
+            f"{file}: {name} asks a server, whose address and key are never taken from a folder; give both: {both} (or "
+            "null where there is none)"
+        )
+    settings |= _located(file, name, source, {key: value for key, value in settings.items() if key not in given})
+    hub, found = source.hub, settings.get(source.hub or "")
+    if hub and hub not in given and not (found in source.built_in or Path(str(found)).is_dir()):
+        raise FairlabError(
+            f"{file}: {hub} of {name} is no folder here ({found}); what is fetched from the hub is never "
             f"taken from a folder, give it: +sources.{name}.{hub}=NAME"
         )
-    return {"_target_": target, **settings, **given}
+    return {TARGET: f"{source.__module__}.{source.__qualname__}", **settings, **given}
 
 
-def _located(file: Path, name: str, target: str, settings: Mapping[str, Any]) -> dict[str, str]:
-    """The paths among a source's settings as they are found from here.
+def _class(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> type[Source]:
+    """Return the class that the command names for a source, else that of fairlab which the folder names."""
+    if TARGET in given:
+        if not isinstance(node, dict):
+            raise FairlabError(f"{file}: {name} lists no settings; export the ensemble anew")
+        return source_class(str(given[TARGET]))
+    target = node.get(TARGET) if isinstance(node, dict) else None
+    found = built_in_source(target) if isinstance(target, str) else None
+    if found is None:
+        raise FairlabError(
+            f"{file}: {name} is no source of fairlab ({target}); do not use this ensemble, or name a class of your own "
+            f"for it: +sources.{name}.{TARGET}=MODULE.CLASS"
+        )
+    return found
+
+
+def _located(file: Path, name: str, source: type[Source], settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the paths among a source's settings as they are found from here.
 
     Raises:
-        FairlabError: a file is not there, or leads out of the folder.
+        FairlabError: A file does not exist, or leads out of the folder.
     """
     found = {}
-    for key in PATHS.get(target, ()):
+    for key in source.paths:
         path = PurePosixPath(str(settings.get(key) or ""))
         beside = path.parts[:1] == (BESIDE,)
         if not path.parts or not (beside or path.is_absolute()):  # nothing, a list of ours, or a name of the hub

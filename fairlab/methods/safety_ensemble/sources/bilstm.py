@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.trust import loading
 from fairlab.files import sha256
+from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.lstm import Direction, Floats, Network
 from fairlab.types import DataUnavailable, FairlabError, need_extra
 
@@ -48,7 +49,7 @@ PACKAGES = {
 PIP = {"tox_block": "tox-block==0.1.2", "toxic_classifier": "toxic-comment-classifier==0.3.0"}
 
 
-class BiLSTM:
+class BiLSTM(Source):
     """Six probabilities of toxicity by one of the two networks.
 
     Args:
@@ -60,6 +61,15 @@ class BiLSTM:
         FairlabError: its files are not those expected, or cannot be read for want of h5py.
     """
 
+    title = "toxicity by a bidirectional LSTM"
+    limits = "A small network of 20,000 English words, trained on comments of Wikipedia; longer texts are cut."
+    citation = """@misc{jigsaw2018toxic,
+  title = {Toxic Comment Classification Challenge},
+  author = {{Jigsaw} and {Conversation AI}},
+  howpublished = {Kaggle},
+  year = {2018}
+}"""
+    paths = ("folder",)
     outputs = OUTPUTS
 
     def __init__(self, *, package: str, folder: str | None = None) -> None:

@@ -10,6 +10,7 @@ import httpx2
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.record import is_variable_name
 from fairlab.types import FairlabError
 
@@ -19,7 +20,7 @@ AT_ONCE = 32  # texts in a request
 RETRIED = {408, 409, 429, 500, 502, 503, 504, 529}
 
 
-class Moderation:
+class Moderation(Source):
     """Category scores of an endpoint.
 
     The key is read from the environment when a request is sent and is kept nowhere else.
@@ -34,6 +35,16 @@ class Moderation:
         FairlabError: there is no key; in ``score``, when the server refuses a request or stays away.
     """
 
+    title = "moderation endpoint"
+    limits = "The server's owner may change the model behind its name at any time, and it sees every text."
+    citation = """@inproceedings{markov2023holistic,
+  title = {A Holistic Approach to Undesired Content Detection in the Real World},
+  author = {Markov, Todor and Zhang, Chong and Agarwal, Sandhini and Nekoul, Florentine Eloundou and Lee, Theodore
+            and Adler, Steven and Jiang, Angela and Weng, Lilian},
+  booktitle = {Proceedings of the {AAAI} Conference on Artificial Intelligence},
+  year = {2023}
+}"""
+    secret = ("base_url", "api_key_env")
     name = "moderation"
 
     def __init__(self, *, base_url: str, model: str, outputs: Sequence[str], api_key_env: str | None) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairlab.backbones.loading import EMBEDDED, find_weights, held_weights, load_backbone
 from fairlab.distributed import device
 from fairlab.files import sha256
-from fairlab.methods.safety_ensemble.sources.sources import LISTS
+from fairlab.methods.safety_ensemble.sources.base import LISTS, Source
 from fairlab.types import DataUnavailable, FairlabError
 
 MINILM, POLICY = "minilm", "policy"  # what comes with fairlab
@@ -22,7 +22,7 @@ PUBLISHED_AS = "sentence-transformers/all-MiniLM-L6-v2"
 TOKENS = 128  # of a text that are read, at most
 
 
-class PolicySimilarity:
+class PolicySimilarity(Source):
     """For each harm the greatest cosine similarity of a text with a sentence of it.
 
     A text is the mean of its token vectors, scaled to unit length, as MiniLM and mpnet were published.
@@ -37,6 +37,14 @@ class PolicySimilarity:
         DataUnavailable: there is no such file.
         FairlabError: the encoder cannot be had, or a line is no sentence of a harm.
     """
+
+    title = "similarity with sentences of a policy"
+    limits = "Nearness of subjects: a text that condemns what a sentence names is as near as one that threatens it."
+    citation = "The sentences and the score are fairlab's own."
+    paths = ("encoder", "path")
+    copied = ("path",)
+    hub = "encoder"
+    built_in = (MINILM, POLICY)
 
     def __init__(self, *, encoder: str = MINILM, path: str = POLICY, name: str = "embedding") -> None:
         self.name = name

@@ -113,7 +113,7 @@ import numpy as np
 from fairlab.methods.safety_ensemble.exported.arrays import read_arrays
 from fairlab.methods.safety_ensemble.exported.columns import Columns
 from fairlab.methods.safety_ensemble.model import HarmModel
-from fairlab.methods.safety_ensemble.sources.sources import Profanity
+from fairlab.methods.safety_ensemble.sources.profanity import Profanity
 HarmModel(read_arrays(Path({str(tmp_path / "hate.npz")!r})), 1.0, 0.0).score(np.zeros((2, 5)))
 Profanity().score(["a fool"])
 assert not {{"sklearn", "scipy", "pandas", "skops", "torch"}} & sys.modules.keys()

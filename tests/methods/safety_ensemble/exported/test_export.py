@@ -10,7 +10,8 @@ import pytest
 from fairlab.methods.safety_ensemble.exported.export import load_ensemble, save_ensemble
 from fairlab.methods.safety_ensemble.exported.trust import load_fitted
 from fairlab.methods.safety_ensemble.model import HarmModel
-from fairlab.methods.safety_ensemble.sources.sources import Sentiment, Sources
+from fairlab.methods.safety_ensemble.sources.combined import Sources
+from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.types import FairlabError
 from tests.methods.safety_ensemble.conftest import Biased
 

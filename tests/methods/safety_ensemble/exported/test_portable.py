@@ -12,7 +12,7 @@ from fairlab.methods.safety_ensemble.exported.trust import read_sources
 from fairlab.run.config.build import build
 from fairlab.types import FairlabError
 
-HERE = "fairlab.methods.safety_ensemble.sources.sources"
+HERE = "fairlab.methods.safety_ensemble.sources"
 
 
 @pytest.fixture
@@ -23,9 +23,13 @@ def exported(tmp_path):
     (machine / "words.txt").write_text("awful\n")
     (machine / "scores.csv").write_text("text,hate\nAn awful day.,0.5\n")
     nodes = {
-        "word_list": {"_target_": f"{HERE}.WordList", "path": str(machine / "words.txt")},
-        "stored": {"_target_": f"{HERE}.StoredScores", "path": str(machine / "scores.csv"), "version": None},
-        "violence": {"_target_": f"{HERE}.WordList", "path": "violence", "name": "violence"},
+        "word_list": {"_target_": f"{HERE}.word_list.WordList", "path": str(machine / "words.txt")},
+        "stored": {
+            "_target_": f"{HERE}.stored_scores.StoredScores",
+            "path": str(machine / "scores.csv"),
+            "version": None,
+        },
+        "violence": {"_target_": f"{HERE}.word_list.WordList", "path": "violence", "name": "violence"},
     }
     folder = tmp_path / "model"
     folder.mkdir()
@@ -59,7 +63,7 @@ def test_a_moved_folder_needs_what_lay_elsewhere_once(exported, tmp_path):
 @pytest.mark.parametrize("path", ["sources/../../machine/words.txt", "sources/link.txt"])
 def test_a_path_out_of_the_folder_is_refused(exported, tmp_path, path):
     (exported / "sources" / "link.txt").symlink_to(tmp_path / "machine" / "words.txt")
-    nodes = {"word_list": {"_target_": f"{HERE}.WordList", "path": path}}
+    nodes = {"word_list": {"_target_": f"{HERE}.word_list.WordList", "path": path}}
     (exported / "sources.yaml").write_text(yaml.safe_dump(nodes))
     with pytest.raises(FairlabError, match="leads out of the folder"):
         read_sources(exported, {})

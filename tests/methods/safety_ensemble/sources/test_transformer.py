@@ -7,7 +7,8 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, BertConfig, BertForSequenceClassification
 
-from fairlab.methods.safety_ensemble.sources.transformer import Detoxify, TransformersClassifier
+from fairlab.methods.safety_ensemble.sources.detoxify import Detoxify
+from fairlab.methods.safety_ensemble.sources.transformer import TransformersClassifier
 from fairlab.types import DataUnavailable, FairlabError
 
 TEXTS = ["The boat is late.", "A long sentence about a garden, a river and a bridge.", "Yes."]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairlab.data.safety import read_safety
-from fairlab.methods.safety_ensemble.sources.sources import Profanity
+from fairlab.methods.safety_ensemble.sources.profanity import Profanity
 from fairlab.methods.safety_ensemble.sources.word_classifier import WordClassifier
 
 

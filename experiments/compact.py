@@ -1,0 +1,106 @@
+"""Make the records of finished runs small enough to be committed.
+
+    python experiments/compact.py FOLDER...
+
+Every ``record.json`` below a folder becomes ``record.json.xz``, which is read wherever a plain one is: readings,
+comparisons and history to six significant digits, all validations and rounds, the first and last 50 training steps
+and at most 50 between them, evenly spread. Other files of a run stay. ``metrics.json`` follows from the record and is
+not committed; items are committed only where a page's comparison is made from them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from decimal import Context, Decimal
+from pathlib import Path
+from typing import Any
+
+from fairlab.files import COMPACT, PLAIN, compressed, replaced_when_written, run_folders
+from fairlab.record import Record
+from fairlab.types import FairlabError
+
+DIGITS = 6  # significant ones
+SHORT = Context(prec=DIGITS)
+ENDS, BETWEEN = 50, 50  # training steps kept: at either end, and at most between
+ROUNDED = ("readings", "comparisons", "history")
+
+
+def compact(folder: Path) -> None:
+    """Replace the record of a finished run by a compressed one.
+
+    Raises:
+        FairlabError: the record is damaged, or the run is not finished.
+    """
+    record = Record.load(folder)
+    if record.status != "finished":
+        raise FairlabError(f"the run in {folder} is {record.status}; finish it before its record is kept")
+    if not (folder / PLAIN).exists():
+        return
+    content = json.loads((folder / PLAIN).read_text(encoding="utf-8"))
+    content["history"] = thinned(content.get("history", []))
+    content |= {name: rounded(content[name]) for name in ROUNDED if name in content}
+    write_compact(folder, content)
+
+
+def write_compact(folder: Path, content: dict[str, Any]) -> None:
+    """Write a record's content compressed, the same bytes for the same content; a plain record is removed."""
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"  # in lines, for ``git diff``
+    with replaced_when_written(folder / COMPACT) as temporary:
+        temporary.write_bytes(compressed(text))
+    (folder / PLAIN).unlink(missing_ok=True)
+
+
+def thinned(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return all rows but those of training steps that are neither at the ends nor evenly spread between them."""
+    steps = [place for place, row in enumerate(history) if any(name.startswith("train/") for name in row)]
+    middle = steps[ENDS:-ENDS]
+    stride = max(1, math.ceil(len(middle) / BETWEEN))
+    dropped = set(middle) - set(middle[::stride])
+    return [row for place, row in enumerate(history) if place not in dropped]
+
+
+def rounded(value: Any) -> Any:
+    """Return plain containers with floats to :data:`DIGITS` significant digits; integers stay."""
+    match value:
+        case dict():
+            return {key: rounded(item) for key, item in value.items()}
+        case list():
+            return [rounded(item) for item in value]
+        case float():
+            return shortened(value)
+    return value
+
+
+def shortened(value: float) -> float:
+    """Return a number to :data:`DIGITS` significant digits that rounds to fewer digits as the whole number does.
+
+    Its last digit is 0 or 5 only if the number ends there: rounding twice would else round some numbers up that are
+    just below a half.
+
+    Example:
+        >>> shortened(1.0574962), shortened(0.25), shortened(0.061414996)
+        (1.05749, 0.25, 0.0614149)
+    """
+    exact = Decimal(f"{value:.12g}")  # without the noise of binary fractions
+    near = SHORT.create_decimal(exact)
+    return float(SHORT.next_toward(near, exact) if near != exact and near.as_tuple().digits[-1] in (0, 5) else near)
+
+
+def main(folders: Sequence[str]) -> None:
+    """Compact all records below the folders."""
+    if not folders:
+        raise SystemExit(__doc__)
+    found = [run for folder in folders for run in run_folders(Path(folder))]
+    try:
+        for run in found:
+            compact(run)
+    except FairlabError as error:
+        raise SystemExit(str(error)) from error
+    print(f"{len(found)} records, {sum((run / COMPACT).stat().st_size for run in found):,} bytes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

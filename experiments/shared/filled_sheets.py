@@ -1,0 +1,68 @@
+"""Filled reading sheets: what people found in perturbed rows.
+
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendices E and J, tables 8 and 9.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairlab.metrics.significance import wilson_interval
+from fairlab.reporting.reading_sheet import JUDGED, LABEL, SHEET, TAGS
+from fairlab.types import DataUnavailable, FairlabError
+
+TRUE, FALSE = ("1", "x", "yes", "true"), ("", "0", "no", "false")
+
+
+def read_sheet(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a filled sheet.
+
+    Raises:
+        DataUnavailable: The file does not exist.
+        FairlabError: A column is missing, or a tag holds something other than x or an empty cell.
+    """
+    if not path.is_file():
+        raise DataUnavailable(
+            f"{path} is not a file; give an {SHEET} that fairlab.augment wrote and a person filled in"
+        )
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for number, row in enumerate(rows, start=2):
+        if missing := [name for name in ("id", LABEL, JUDGED, *TAGS) if row.get(name) is None]:
+            raise FairlabError(f"{path} line {number} has no column '{missing[0]}'; keep those of {SHEET}")
+        for tag in TAGS:
+            if row[tag].strip().lower() not in TRUE + FALSE:
+                raise FairlabError(f"{path} line {number} has '{row[tag]}' under '{tag}'; put x, or leave it empty")
+    return rows
+
+
+def label_agreement(rows: Sequence[dict[str, str]]) -> tuple[int, int, float, float]:
+    """Return the number of labels that a person finds kept, the number judged, and the share's 95 % Wilson interval.
+
+    Source: appendix J.
+    """
+    judged = [row for row in rows if row[JUDGED].strip()]
+    kept = sum(row[JUDGED].strip().lower() == row[LABEL].strip().lower() for row in judged)
+    return kept, len(judged), *wilson_interval(kept, len(judged))
+
+
+def tag_rates(first: Sequence[dict[str, str]], second: Sequence[dict[str, str]]) -> dict[str, tuple[float, float]]:
+    """Return per tag the share of rows that either of two people gave it, and the share on which they agree.
+
+    Raises:
+        FairlabError: The two sheets hold different rows.
+
+    Source: table 9.
+    """
+    if not first or [row["id"] for row in first] != [row["id"] for row in second]:
+        raise FairlabError("the two sheets must hold the same rows in the same order, and at least one")
+    rates = {}
+    for tag in TAGS:
+        pairs = [
+            (one[tag].strip().lower() in TRUE, two[tag].strip().lower() in TRUE)
+            for one, two in zip(first, second, strict=True)
+        ]
+        rates[tag] = (sum(map(any, pairs)) / len(pairs), sum(one == two for one, two in pairs) / len(pairs))
+    return rates

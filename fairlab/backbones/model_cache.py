@@ -1,0 +1,95 @@
+"""Models in fairlab's own cache: one folder per hub name, with a manifest of the hashes of its files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from fairlab.backbones.trust import read_object
+from fairlab.types import FairlabError
+
+MANIFEST = "manifest.json"
+FETCH = "python -m experiments.real_models.fetch"  # lists what it can put there
+
+
+@dataclass(frozen=True)
+class PinnedFile:
+    """Size in bytes and SHA-256 of a file."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class CachedModel:
+    """Model in the cache.
+
+    Attributes:
+        hub: Name of the model on the hub.
+        folder: Folder of its files.
+        files: Size and hash of each file, by its path in the folder.
+        memory: Bytes of memory that serving the model takes, or None for a model that is not served.
+    """
+
+    hub: str
+    folder: Path
+    files: dict[str, PinnedFile]
+    memory: int | None
+
+
+def cache_folder() -> Path:
+    """Return the folder that holds all models; ``XDG_CACHE_HOME`` moves it."""
+    import pooch
+
+    return Path(pooch.os_cache("fairlab")) / "models"
+
+
+def cached_folder(hub: str) -> Path:
+    """Return the folder of a model in the cache, whether or not it exists.
+
+    Args:
+        hub: Name of the model on the hub.
+    """
+    return cache_folder() / hub.replace("/", "--")
+
+
+def cached_model(hub: str) -> CachedModel | None:
+    """Return a model of the cache, or None if it is missing or one of its files has another size.
+
+    Hashes are not compared here: whoever loads weights compares theirs.
+
+    Args:
+        hub: Name of the model on the hub.
+
+    Raises:
+        FairlabError: The manifest cannot be read.
+    """
+    folder = cached_folder(hub)
+    if not (folder / MANIFEST).is_file():
+        return None
+    content = read_object(folder / MANIFEST)
+    try:
+        files = {name: PinnedFile(**pinned) for name, pinned in content["files"].items()}
+        model = CachedModel(hub, folder, files, content["memory"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise FairlabError(
+            f"{folder / MANIFEST} is no manifest of a model; remove {folder} and fetch it again"
+        ) from error
+    return model if all(_size(folder / name) == pinned.bytes for name, pinned in files.items()) else None
+
+
+def write_manifest(folder: Path, files: dict[str, PinnedFile], memory: int | None) -> None:
+    """Write the manifest of a model into its folder.
+
+    Args:
+        folder: Folder of the model's files.
+        files: Size and hash of each file, by its path in the folder.
+        memory: Bytes of memory that serving the model takes, or None for a model that is not served.
+    """
+    content = {"files": {name: asdict(pinned) for name, pinned in files.items()}, "memory": memory}
+    (folder / MANIFEST).write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+
+def _size(path: Path) -> int | None:
+    return path.stat().st_size if path.is_file() else None

@@ -1,0 +1,28 @@
+"""Weights of a model's file that its configuration has no place for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+OF_LAYER = re.compile(r"(.*?\.)\d+\.")  # where a model's layers are, as in encoder.layer.0.
+BUFFER = re.compile(r"(inv_freq|masked_bias|position_ids|(attn|attention)\.bias)$")  # in older files; not learned
+
+
+def unread_weights(model: PreTrainedModel, unexpected: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of weights that belong into a model's layers and have no place there.
+
+    Heads that a body leaves out and buffers of older files are not among them.
+
+    Args:
+        model: the model as it was loaded.
+        unexpected: names of all weights of the file that were not loaded.
+    """
+    prefix = f"{model.base_model_prefix}."
+    layers = {match[1] for name, _ in model.base_model.named_parameters() if (match := OF_LAYER.match(name))}
+    found = ((name, OF_LAYER.match(name.removeprefix(prefix))) for name in unexpected if not BUFFER.search(name))
+    return tuple(sorted(name for name, match in found if match and match[1] in layers))

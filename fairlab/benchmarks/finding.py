@@ -1,0 +1,108 @@
+"""Benchmarks by the names of their readings, found in the modules of fairlab, and checks of those from outside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any
+
+from fairlab import augmentation, benchmarks
+from fairlab.protocols import Measurement
+from fairlab.types import Description, FairlabError
+
+PLACES = (benchmarks, augmentation)  # packages whose modules describe readings
+NAME = re.compile(r"[a-z0-9_]+(@[\w.-]+)*")  # of a benchmark, with its protocol
+HOW = "the page docs/extending.md shows one"
+
+
+@cache
+def find_description(benchmark: str) -> Description | None:
+    """Return the description of fairlab's own readings.
+
+    Args:
+        benchmark: name of the benchmark in the keys of the readings, with or without a protocol.
+
+    Returns:
+        What the class or module of that name says of itself; None for a benchmark from outside of the package.
+    """
+    name = benchmark.partition("@")[0]
+    return next((found for holder in own_parts(name) if (found := _describe(holder, name)) is not None), None)
+
+
+@cache
+def find_class(benchmark: str) -> type[Any] | None:
+    """Return fairlab's own class that measures a benchmark; None if there is none."""
+    name = benchmark.partition("@")[0]
+    return next((one for one in own_parts(name) if isinstance(one, type) and _describe(one, name) is not None), None)
+
+
+def is_own(benchmark: Any) -> bool:
+    """Return whether a benchmark is fairlab's own, rather than from outside of the package."""
+    return type(benchmark).__module__.startswith(f"{benchmarks.__name__}.")
+
+
+def refuse_undescribed(benchmark: Any) -> None:
+    """Raise unless a benchmark says what it is, under a name of its own.
+
+    Raises:
+        FairlabError: it lacks a description, a version or a way to measure, or has the name of one of fairlab's own.
+    """
+    if is_own(benchmark):
+        return
+    kind = type(benchmark)
+    what = f"{kind.__module__}.{kind.__qualname__}"
+    if not hasattr(benchmark, "measure") and not hasattr(benchmark, "measure_data"):
+        raise FairlabError(f"a {kind.__name__} is no benchmark; give a name, such as 'seat'")
+    found = getattr(benchmark, "description", None)
+    if not isinstance(found, Description):
+        raise FairlabError(f"benchmark {what} does not say what it is; give its class a description, {HOW}")
+    for part in ("name", "title", "question", "quantities"):
+        if not getattr(found, part) or not str(getattr(found, part)).strip():
+            raise FairlabError(f"the description of benchmark {what} has no {part}; add it, {HOW}")
+    if not NAME.fullmatch(found.name):
+        raise FairlabError(
+            f"benchmark {what} cannot have the name '{found.name}'; take lower-case letters, digits and underscores"
+        )
+    for name, info in found.quantities.items():
+        if not info.label.strip() or not info.meaning.strip():
+            raise FairlabError(f"benchmark {what} does not say what '{name}' means; add its label and meaning, {HOW}")
+    if not isinstance(version := getattr(benchmark, "version", None), int) or version < 1:
+        raise FairlabError(f"benchmark {what} has no version; give its class version = 1, and raise it with its values")
+    if not isinstance(benchmark, Measurement):
+        raise FairlabError(f"benchmark {what} lacks a part of fairlab.protocols.Benchmark; derive its class from that")
+    if (own := find_class(found.name)) is not None:
+        raise FairlabError(
+            f"benchmark {what} has the name '{found.name}' of fairlab's own {own.__name__}; give its description "
+            "another name"
+        )
+
+
+def _describe(holder: type[Any] | Description, name: str) -> Description | None:
+    if isinstance(holder, Description):
+        return holder if holder.name == name else None
+    found: Description | None = holder.describe(name)
+    return found
+
+
+def own_parts(first: str = "") -> Iterator[type[Any] | Description]:
+    """Yield fairlab's benchmark classes, and descriptions of readings that no class gives.
+
+    Args:
+        first: name of the module whose parts come first; empty for any.
+    """
+    for module in _modules(first):
+        for value in vars(module).values():
+            described = isinstance(vars(value).get("description"), Description) if isinstance(value, type) else False
+            if (described and value.__module__ == module.__name__) or isinstance(value, Description):
+                yield value
+
+
+def _modules(first: str) -> Iterator[ModuleType]:
+    """Import the modules one after the other: a benchmark is most often found in the one of its name."""
+    names = [f"{place.__name__}.{one.name}" for place in PLACES for one in iter_modules(place.__path__)]
+    for name in sorted(names, key=lambda one: one.rpartition(".")[2] != first):
+        yield import_module(name)

@@ -1,0 +1,94 @@
+"""What decides the numbers of benchmarks: the files they read, by hash, and the version of their definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fairlab.data.published.download import locate
+from fairlab.data.reads import PACKAGE, portable_name
+from fairlab.files import sha256
+from fairlab.record import Record
+from fairlab.types import DataUnavailable, FairlabError
+
+READ_BY = "benchmarks"  # key of a record's provenance: files and versions by the name of the benchmark
+FEW = 100  # values of a list that may be paths
+
+
+def changed_file(kept: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """Return which file of a model or data set is another one; None where all that both hashed are the same.
+
+    Args:
+        kept: facts in a record: ``sha256`` and, of a model, ``files`` by name.
+        now: the same facts of today.
+    """
+    if kept["sha256"] != now["sha256"]:
+        return ""
+    before, after = kept.get("files"), now.get("files")
+    if before is None or after is None:  # a record that is older than these hashes
+        return None
+    differing = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+    return differing[0] if differing else None
+
+
+def facts_of(benchmark: Any, read: Mapping[str, Path], config: Any) -> dict[str, Any]:
+    """Return the version of a benchmark and the SHA-256 of its data.
+
+    Args:
+        benchmark: the benchmark, whose settings may name files.
+        read: the files that it read through fairlab's readers.
+        config: its part of the configuration.
+    """
+    named = {portable_name(place): place for place in (*_paths(vars(benchmark)), *_paths(config))}
+    files = {name: sha256(place) for name, place in sorted({**named, **read}.items()) if place.is_file()}
+    return {"version": benchmark.version, "files": files}
+
+
+def _paths(value: Any) -> Iterator[Path]:
+    """Yield the files that settings name."""
+    if isinstance(value, Mapping) and len(value) <= FEW:
+        yield from (path for one in value.values() for path in _paths(one))
+    elif isinstance(value, list | tuple) and len(value) <= FEW:
+        yield from (path for one in value for path in _paths(one))
+    elif isinstance(value, Path | str) and _is_file(str(value)):
+        yield Path(value)
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a byte 0
+        return False
+
+
+def refuse_changed_files(record: Record, names: Iterable[str], instead: str) -> None:
+    """Raise if data that benchmarks of a record read is not there any more, or is another.
+
+    Args:
+        record: record of the measurements.
+        names: names of the benchmarks to look at.
+        instead: what a user can do about it.
+
+    Raises:
+        FairlabError: a file is gone or changed.
+    """
+    kept = record.provenance.get(READ_BY, {})
+    for name in names:
+        for file, digest in kept.get(name, {}).get("files", {}).items():
+            try:
+                place = _find_again(file)
+            except DataUnavailable as error:
+                raise FairlabError(f"{file}, which {name} of {record.folder} read, is gone; {instead}") from error
+            if sha256(place) != digest:
+                raise FairlabError(f"{file} changed since {name} of {record.folder} read it; {instead}")
+
+
+def _find_again(name: str) -> Path:
+    """Return the file that a record keeps the hash of.
+
+    Raises:
+        DataUnavailable: it is neither there nor published.
+    """
+    places = [place for place in (Path(name), PACKAGE.parent / name) if place.is_file()]
+    return places[0] if places else locate(name)

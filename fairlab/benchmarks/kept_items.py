@@ -1,0 +1,66 @@
+"""Per-item values and texts of benchmarks in a run folder: where they are, and whether they are whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from fairlab.benchmarks.finding import is_own
+from fairlab.distributed import rank
+from fairlab.files import write_whole
+from fairlab.protocols import Benchmark, DataBenchmark, Measurement
+from fairlab.types import FairlabError, ItemTexts, values_of
+
+
+def items_are_intact(file: Path) -> bool:
+    """Whether a file of per-item values can be read whole."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        load_file(file)
+    except SafetensorError:
+        return False
+    return True
+
+
+def items_file(folder: Path, phase: str, benchmark: str) -> Path:
+    """Where the per-item values of a benchmark lie in a run folder."""
+    return folder / "items" / phase / f"{benchmark}.safetensors"
+
+
+def draws_file(folder: Path, phase: str, benchmark: str) -> Path:
+    """Where the bootstrap draws of a benchmark's readings lie in a run folder."""
+    return items_file(folder, phase, benchmark).with_name(f"{benchmark}.draws.safetensors")
+
+
+def keep_texts(benchmark: Benchmark | DataBenchmark, folder: Path) -> None:
+    """Write the texts of a benchmark from outside of fairlab beside its items, to be shown without its code."""
+    if rank() or is_own(benchmark) or not isinstance(benchmark, Measurement):
+        return
+    if parts := benchmark.texts():
+        write_whole(_texts_file(folder, benchmark.name), json.dumps([vars(part) for part in parts], ensure_ascii=False))
+
+
+def kept_texts(folder: Path, benchmark: str) -> list[ItemTexts]:
+    """Read the texts of a benchmark from outside of fairlab, part by part; empty if a run folder has none.
+
+    Raises:
+        FairlabError: the file is damaged.
+    """
+    file = _texts_file(folder, benchmark)
+    if not file.is_file():
+        return []
+    try:
+        parts = [ItemTexts(**values_of(ItemTexts, one, "a part")) for one in json.loads(file.read_text("utf-8"))]
+        for part in parts:
+            texts = [text for several in part.texts for text in several]
+            if len(part.texts) != len(part.ids) or not all(isinstance(one, str) for one in (*part.ids, *texts)):
+                raise ValueError("its items are no names with texts")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise FairlabError(f"{file} is damaged ({error}); put a copy back, or measure again") from error
+    return parts
+
+
+def _texts_file(folder: Path, benchmark: str) -> Path:
+    return folder / "items" / f"{benchmark}.texts.json"

@@ -1,0 +1,105 @@
+"""Whether a model's numbers can mean anything: a small benchmark of behaviour, before the first reading is taken.
+
+A broken model must never look fair. One that embeds every text alike has no gap between any two groups.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.benchmarks.validity.embeddings import check_embeddings, check_words
+from fairlab.benchmarks.validity.finding import Finding, Weight, not_judged
+from fairlab.benchmarks.validity.language import check_language
+from fairlab.benchmarks.validity.senses import check_senses
+from fairlab.benchmarks.validity.tokens import check_tokens
+from fairlab.benchmarks.validity.weights import check_weights
+from fairlab.record import SAYS_NOTHING, Note
+from fairlab.types import FairlabError
+
+SHORTEST = 24  # tokens that every text of the checks has at most
+
+
+@dataclass(frozen=True)
+class Validity:
+    """Result of the checks of a model.
+
+    Attributes:
+        reason: why no number of the model may be taken; empty if numbers may be taken.
+        failures: why its numbers say nothing of bias; empty if the model is sound as far as the checks tell.
+        not_judged: checks that do not tell a sound model of this kind from a damaged one.
+    """
+
+    reason: str = ""
+    failures: tuple[str, ...] = ()
+    not_judged: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> Validity:
+        """Return the result that a record keeps as plain containers."""
+        return cls(kept["reason"], tuple(kept["failures"]), tuple(kept["not_judged"]))
+
+    def notes(self, about: str, phase: str = "") -> list[Note]:
+        """Return what must stand at the numbers of the model.
+
+        Args:
+            about: name of the benchmark whose numbers they are, or ``training``.
+            phase: label of the model; empty where whoever keeps the notes adds it.
+        """
+        failed = f"these numbers say nothing of bias: {'; '.join(self.failures)}"
+        left_open = f"not judged whether the model is sound: {'; '.join(self.not_judged)}"
+        return [Note(about, failed, phase=phase, mark=SAYS_NOTHING)] * bool(self.failures) + [
+            Note(about, left_open, phase=phase)
+        ] * bool(self.not_judged)
+
+
+def refuse_failed(found: Validity, name: str) -> None:
+    """Raise if a model failed a check.
+
+    Raises:
+        FairlabError: it did.
+    """
+    if said := found.reason or "; ".join(found.failures):
+        raise FairlabError(f"{name} was refused by strict=true: {said}; take a sound copy, or leave strict out")
+
+
+def warn_if_failed(backbone: Backbone) -> None:
+    """Check a model, and warn if its embeddings say nothing of bias."""
+    found = validity(backbone)
+    if said := found.reason or "; ".join(found.failures):
+        warnings.warn(f"what this model embeds says nothing of bias: {said}", stacklevel=3)
+
+
+def validity(backbone: Backbone) -> Validity:
+    """Check weights, tokenizer, embeddings, and the language model where there is one; in this order.
+
+    Weights and embeddings that are not finite, a tokenizer of another model and texts that cannot be told apart are a
+    reason to take no number. All else is said at the numbers: those of a random model may be wanted as a baseline, and
+    what is pretrained from random weights is measured before and after.
+    """
+    backbone.on_first_embedding = None
+    failures: list[str] = []
+    open_: list[str] = []
+    with backbone.remembering():
+        for finding in _findings(backbone):
+            if finding.weight is Weight.REFUSED:
+                return Validity(finding.text)
+            (failures if finding.weight is Weight.FAILED else open_).append(finding.text)
+    return Validity(failures=tuple(failures), not_judged=tuple(open_))
+
+
+def _findings(backbone: Backbone) -> Iterator[Finding]:
+    yield from check_weights(backbone)
+    yield from check_tokens(backbone)
+    rewrites = backbone.model.config.is_encoder_decoder and backbone.published is None  # it was not made to embed
+    if backbone.max_length < SHORTEST:
+        yield not_judged(f"it reads {backbone.max_length} tokens, too few for the sentences of the check")
+        return
+    yield from check_words(backbone)
+    if not rewrites:
+        yield from check_embeddings(backbone)
+        yield from check_senses(backbone)
+    yield from check_language(backbone)

@@ -1,0 +1,152 @@
+"""Checks of sentence embeddings: finite, spread, and changed by what changes the meaning.
+
+Shape letters: N texts, D dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.benchmarks.validity.finding import Finding, failed, not_judged, refused
+from fairlab.benchmarks.validity.texts import ONE_WORD, ORDERS, PARAPHRASES, SENTENCES
+from fairlab.benchmarks.validity.tokens import word_embeddings
+
+LEAST_DISTANCE = 1e-6  # of two embeddings, in lengths of the longer one; arithmetic in float32 errs by a tenth of it
+LEAST_SPREAD = 2e-3  # of embeddings about their mean, in their own length; real models reach 0.17 and more
+LEAST_CHANGE = 1e-3  # of an embedding by another order or word, in distances of different sentences
+MOST_BY_PADDING = 0.1  # change of an embedding by padding, in distances of different sentences
+CHANCE, SEPARATED = 0.62, 0.75  # share of right orders: at random 0.5 with a standard error of 0.06
+TWINS = 20  # shuffles of the word embeddings
+MOST_TOKENS = 2.0  # a word; finer tokens are letters, which mean little by themselves
+
+
+def check_embeddings(backbone: Backbone) -> Iterator[Finding]:
+    """Yield what is wrong with the embeddings of plain sentences.
+
+    Embeddings that are not finite or the same for different sentences are refused. They fail if they hardly depend on
+    the sentence, if another order of its words or another word does not change them, if padding does, or if
+    paraphrases without a common word are no nearer to one another than other sentences.
+    """
+    found = backbone.embed(SENTENCES)
+    if not bool(torch.isfinite(found).all()):
+        yield refused("embeddings of plain sentences are not finite; the model is damaged or its dtype too narrow")
+        return
+    least = LEAST_DISTANCE * float(found.norm(dim=1).max())
+    for first, second in combinations(range(len(SENTENCES)), 2):
+        if float((found[first] - found[second]).norm()) <= least:
+            yield refused(
+                f"'{SENTENCES[first]}' and '{SENTENCES[second]}' have the same embedding; every gap would be 0"
+            )
+            return
+    sentences = backbone.embed([text for pair in PARAPHRASES for text in pair])
+    centred = sentences - sentences.mean(dim=0)
+    typical = float(centred.norm(dim=1).mean())
+    spread = typical / float(sentences.norm(dim=1).mean())
+    if spread < LEAST_SPREAD:
+        yield failed(f"its embeddings are nearly constant: different sentences differ by {spread:.1e} of their length")
+        return
+    yield from _check_changes(backbone, typical)
+    share = paraphrase_share(sentences)
+    if share < CHANCE:
+        yield failed(
+            f"paraphrases are no nearer to one another than other sentences ({share:.0%} by order, 50% by chance)"
+        )
+    elif share < SEPARATED:
+        yield not_judged(f"paraphrases hardly stand out from other sentences ({share:.0%} by order, 50% by chance)")
+
+
+def _check_changes(backbone: Backbone, typical: float) -> Iterator[Finding]:
+    for pairs, what in ((ORDERS, "the order of words makes no difference"), (ONE_WORD, "another word makes none")):
+        changes = _distances(backbone, pairs)
+        if max(changes) < LEAST_CHANGE * typical:
+            said = f"'{pairs[0][0]}' and '{pairs[0][1]}'"
+            yield failed(f"to its embeddings {what}: {said} have the same")
+    shortest, longest = min(SENTENCES, key=len), max(SENTENCES, key=len)
+    apart, padded = (_embedded_anew(backbone, texts) for texts in ([shortest], [shortest, longest]))
+    if float((apart - padded).norm()) > MOST_BY_PADDING * typical:
+        yield failed(f"padding changes its embeddings: that of '{shortest}' is another beside a longer sentence")
+
+
+def _distances(backbone: Backbone, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    found = backbone.embed([text for pair in pairs for text in pair]).view(len(pairs), 2, -1)
+    return (found[:, 0] - found[:, 1]).norm(dim=1).tolist()  # type: ignore[no-any-return]
+
+
+def _embedded_anew(backbone: Backbone, texts: Sequence[str]) -> Tensor:
+    """Return the embedding (D) of the first of texts that are padded to one length."""
+    with backbone.remembering():
+        return backbone.embed(texts)[0]
+
+
+def check_words(backbone: Backbone) -> Iterator[Finding]:
+    """Yield whether the word embeddings bring paraphrases together better than their own shuffled rows do.
+
+    They do in every trained model whose tokens are words or their parts, so that shuffled rows, a vocabulary of another
+    order and random weights are told.
+    """
+    texts = [text for pair in PARAPHRASES for text in pair]
+    special = set(backbone.tokenizer.all_special_ids)
+    token_ids = [[token for token in ids if token not in special] for ids in backbone.tokenize(texts)]
+    words = sum(len(text.split()) for text in texts)
+    if sum(map(len, token_ids)) > MOST_TOKENS * words or not all(token_ids):
+        yield not_judged("its tokens are finer than words, so that its word embeddings tell nothing")
+        return
+    rows = word_embeddings(backbone).detach()
+    share = paraphrase_share(_means(rows, token_ids))
+    random = torch.Generator().manual_seed(0)
+    used = sorted({token for ids in token_ids for token in ids})
+    twins = []
+    for _ in range(TWINS):
+        drawn = torch.randperm(len(rows), generator=random)[: len(used)].tolist()
+        other = dict(zip(used, drawn, strict=True))
+        twins.append(paraphrase_share(_means(rows, [[other[token] for token in ids] for ids in token_ids])))
+    if share <= max(*twins, CHANCE):
+        yield failed(
+            "its word embeddings hold no meaning: paraphrases are no nearer by them than by shuffled ones "
+            f"({share:.0%} by order, 50% by chance), as of a tokenizer of another model or of random weights"
+        )
+
+
+def _means(rows: Tensor, token_ids: Sequence[Sequence[int]]) -> Tensor:
+    return torch.stack([rows[list(ids)].float().mean(dim=0) for ids in token_ids]).cpu()
+
+
+def paraphrase_share(sentences: Tensor) -> float:
+    """Return how often a sentence is nearer to its paraphrase than to another one: 1 always, 0.5 by chance.
+
+    Args:
+        sentences: embeddings (N, D), each followed by that of its paraphrase.
+    """
+    similarities = _similarities(sentences)
+    own = similarities.diag()
+    others = ~torch.eye(len(own), dtype=torch.bool)
+    shares = [(own[:, None] > table)[others].float().mean() for table in (similarities, similarities.T)]
+    return float(sum(shares) / 2)
+
+
+def paraphrase_strength(sentences: Tensor) -> float:
+    """Return by how many standard deviations paraphrases are nearer than other sentences; arguments as before."""
+    similarities = _similarities(sentences)
+    others = similarities[~torch.eye(len(similarities), dtype=torch.bool)]
+    return float((similarities.diag().mean() - others.mean()) / others.std().clamp_min(1e-12))
+
+
+def _similarities(sentences: Tensor) -> Tensor:
+    """Return cosine similarities (N/2, N/2) of sentences with paraphrases, about the mean of all."""
+    lengths = normalize(sentences, dim=1)
+    centred = normalize(lengths - lengths.mean(dim=0), dim=1)
+    return centred[::2] @ centred[1::2].T
+
+
+def word_means(backbone: Backbone) -> Tensor:
+    """Return the mean word embeddings (N, D) of the paraphrases, special tokens left out."""
+    special = set(backbone.tokenizer.all_special_ids)
+    texts = [text for pair in PARAPHRASES for text in pair]
+    token_ids = [[token for token in ids if token not in special] or ids for ids in backbone.tokenize(texts)]
+    return _means(word_embeddings(backbone).detach(), token_ids)

@@ -1,0 +1,115 @@
+"""Whether a language model finds sentences likelier than the same words in disorder, or words in a wrong place."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from fairlab.backbones.backbone import Backbone, pad
+from fairlab.backbones.causal_lm import CausalLM
+from fairlab.backbones.likelihood import likelihood
+from fairlab.backbones.masked_lm import MaskedLM
+from fairlab.benchmarks.validity.finding import Finding, failed, not_judged
+from fairlab.benchmarks.validity.texts import PLACES, SENTENCES
+from fairlab.benchmarks.validity.tokens import word_embeddings
+from fairlab.types import CannotScore
+
+LEAST_LEARNED = 0.1  # by which share the loss of a language model must lie below that of a uniform guess
+CHANCE, SEPARATED = 0.7, 0.85  # share of words found likelier in their place: at random 0.5, with an error of 0.1
+
+
+def check_language(backbone: Backbone) -> Iterator[Finding]:
+    """Yield whether a language model is no better than chance; nothing of a model without such a head."""
+    if backbone.model.config.is_encoder_decoder:
+        if backbone.published is None and backbone.model.get_output_embeddings() is not None:
+            yield from _check_rewriting(backbone)
+        return
+    try:
+        scorer = likelihood(backbone)
+    except CannotScore:
+        return
+    if text := _chance(scorer, backbone):
+        yield failed(text)
+        return
+    share = _share_of_words(scorer)
+    said = f"{share:.0%} of words are likelier in their place than in another's, 50% by chance"
+    if share <= CHANCE:
+        yield failed(f"as a language model it hardly reads the context: {said}")
+    elif share < SEPARATED:
+        yield not_judged(f"as a language model it is weak: {said}")
+
+
+def _chance(scorer: MaskedLM | CausalLM, backbone: Backbone) -> str:
+    shuffler = random.Random(0)
+    shuffled = [" ".join(shuffler.sample(text.split(), len(text.split()))) for text in SENTENCES]
+    texts = [*SENTENCES, *shuffled]
+    if isinstance(scorer, MaskedLM):
+        found = scorer.pseudo_log_likelihoods(scorer.tokenize(texts))
+    else:
+        found = scorer.log_likelihoods(texts)
+    half = len(SENTENCES)
+    loss = -found.sums[:half].sum() / max(1, found.counts[:half].sum())
+    loss_shuffled = -found.sums[half:].sum() / max(1, found.counts[half:].sum())
+    guess = math.log(len(word_embeddings(backbone)))
+    if loss < (1 - LEAST_LEARNED) * guess and loss < loss_shuffled:
+        return ""
+    return (
+        f"random or untrained weights: as a language model it is no better than chance (loss {loss:.2f} nats a token "
+        f"on plain sentences, {loss_shuffled:.2f} with their words shuffled, {guess:.2f} by guessing)"
+    )
+
+
+def _share_of_words(scorer: MaskedLM | CausalLM) -> float:
+    """Return how often a word is likelier in its place than the one it is exchanged with."""
+    words = [word for _, word in PLACES]
+    exchanged = [words[k ^ 1] for k in range(len(words))]
+    right, wrong = (_word_scores(scorer, some) for some in (words, exchanged))
+    # Both words of a pair stand in both sums, so that a common word gains nothing.
+    pairs = right[::2] + right[1::2] > wrong[::2] + wrong[1::2]
+    return float(pairs.mean())
+
+
+def _word_scores(scorer: MaskedLM | CausalLM, words: Sequence[str]) -> NDArray[np.float64]:
+    """Return the log-probability of each sentence of ``PLACES`` with a word put in; of a masked LM, of the word."""
+    texts = [text.format(word) for (text, _), word in zip(PLACES, words, strict=True)]
+    if isinstance(scorer, CausalLM):
+        return scorer.log_likelihoods(texts).sums
+    token_ids = scorer.tokenize(texts)
+    without = scorer.tokenize([text.format("") for text, _ in PLACES])
+    positions = [_inserted(ids, others) for ids, others in zip(token_ids, without, strict=True)]
+    return scorer.pseudo_log_likelihoods(token_ids, positions).sums
+
+
+def _inserted(ids: Sequence[int], others: Sequence[int]) -> list[int]:
+    """Return the positions of the tokens that ``ids`` has between the common beginning and end with ``others``."""
+    start = next((k for k, (one, other) in enumerate(zip(ids, others, strict=False)) if one != other), len(others))
+    return list(range(start, min(len(ids), start + max(1, len(ids) - len(others)))))
+
+
+def _check_rewriting(backbone: Backbone) -> Iterator[Finding]:
+    """Yield whether an encoder-decoder writes a sentence as likely after another sentence as after itself."""
+    own = _given(backbone, SENTENCES)
+    other = _given(backbone, (*SENTENCES[1:], SENTENCES[0]))
+    if not bool((own > other).float().mean() > CHANCE):
+        right = int((own > other).sum())
+        yield failed(
+            "random or untrained weights: what it writes does not depend on what it reads "
+            f"({right} of {len(SENTENCES)} sentences are likelier after themselves than after another)"
+        )
+
+
+def _given(backbone: Backbone, sources: Sequence[str]) -> torch.Tensor:
+    """Return the log-probability of each plain sentence, given another text to rewrite."""
+    read, mask = pad(backbone.tokenize(sources), backbone.padding_id)
+    written, written_mask = pad(backbone.tokenize(SENTENCES), backbone.padding_id)
+    device = backbone.device
+    with backbone.measuring():
+        labels = written.masked_fill(written_mask == 0, -100).to(device)
+        logits = backbone.model(input_ids=read.to(device), attention_mask=mask.to(device), labels=labels).logits
+    scores = logits.float().log_softmax(dim=-1).gather(-1, written.to(device)[..., None])[..., 0].cpu()
+    return (scores * written_mask).sum(dim=1)

@@ -1,0 +1,130 @@
+"""Whether an encoder reads words by their context, compared with its own twin of shuffled weights.
+
+Shape letters: N sentences, T tokens, H width of a hidden state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+from transformers.pytorch_utils import Conv1D
+
+from fairlab.backbones.backbone import Backbone, pad
+from fairlab.benchmarks.validity.embeddings import paraphrase_strength, word_means
+from fairlab.benchmarks.validity.finding import Finding, failed, not_judged
+from fairlab.benchmarks.validity.texts import PARAPHRASES, SENSES
+
+LEAST = 0.15  # share of the way from the twin to a perfect reader
+JUDGED = 0.25  # above it, any encoder passes
+OF_SENTENCES = 0.5  # least of an encoder whose embeddings show that it was trained for sentences; those reach 0.66
+STRONGER = 1.2  # times: paraphrases stand out by embeddings of sentences over means of words, where it was so trained
+
+
+def check_senses(backbone: Backbone) -> Iterator[Finding]:
+    """Yield whether the layers of an encoder tell the senses of a word no better than those of its twin.
+
+    In every layer, a word's hidden states of one sense should be nearer to one another than to those of the other. How
+    often they are is averaged over layers, and placed between the share of the twin, 0, and 1. An encoder whose
+    sentence embeddings show paraphrases much better than its word embeddings do was trained for sentences; it has to
+    reach more than one that was not. A model that reads from left to right is not asked: the context may come later.
+    """
+    places = _places(backbone)
+    if places is None or not _reads_ahead(backbone):
+        return
+    own = _share(backbone, places)
+    with shuffled_twin(backbone):
+        twin = _share(backbone, places)
+    lift = (own - twin) / max(1 - twin, 1e-6)
+    least = OF_SENTENCES if _is_of_sentences(backbone) else LEAST
+    said = f"({own:.0%} of comparisons right, {twin:.0%} with its weights shuffled)"
+    if not lift >= least:
+        yield failed(f"its layers tell the senses of a word too seldom {said}, as if weights and settings did not fit")
+    elif lift < JUDGED:
+        yield not_judged(f"its layers hardly tell the senses of a word {said}")
+
+
+def _is_of_sentences(backbone: Backbone) -> bool:
+    sentences = backbone.embed([text for pair in PARAPHRASES for text in pair])
+    return paraphrase_strength(sentences) > STRONGER * paraphrase_strength(word_means(backbone))
+
+
+def _texts() -> list[str]:
+    return [text for _, first, second in SENSES for text in (*first, *second)]
+
+
+def _places(backbone: Backbone) -> list[int] | None:
+    """Return the position of the ambiguous word's first token in each text; None where the tokenizer cannot say."""
+    words = [word for word, *_ in SENSES for _ in range(4)]
+    if not backbone.tokenizer.is_fast:
+        return None
+    found = []
+    for text, word in zip(_texts(), words, strict=True):
+        tokens = backbone.tokenizer(text, truncation=True, max_length=backbone.max_length)
+        place = tokens.char_to_token(text.lower().index(word))
+        if place is None:
+            return None
+        found.append(place)
+    return found
+
+
+def _reads_ahead(backbone: Backbone) -> bool:
+    """Return whether the state at the first tokens depends on what comes later."""
+    states = _states(backbone, ["The plant needs water and light.", "The plant needs workers and a roof."])[-1]
+    first = states[:, 1]
+    return float((first[0] - first[1]).norm()) > 1e-5 * float(first.norm())
+
+
+def _share(backbone: Backbone, places: list[int]) -> float:
+    """Return how often two uses of one sense are nearer than two of different senses, over all layers."""
+    rows = torch.arange(len(places))
+    shares = []
+    for layer in _states(backbone, _texts())[1:]:
+        found = normalize(layer[rows, torch.tensor(places)], dim=1).view(len(SENSES), 4, -1)
+        table = found @ found.transpose(1, 2)
+        same = torch.stack([table[:, 0, 1], table[:, 2, 3]])
+        others = torch.stack([table[:, first, second] for first in (0, 1) for second in (2, 3)])
+        shares.append(float((same[:, None] > others[None]).float().mean()))
+    return sum(shares) / len(shares)
+
+
+def _states(backbone: Backbone, texts: list[str]) -> list[Tensor]:
+    """Return the hidden states (N, T, H) of the word embeddings and of every layer: float32, on the CPU."""
+    input_ids, attention_mask = pad(backbone.tokenize(texts), backbone.padding_id)
+    with backbone.measuring():
+        found = backbone.transformer(
+            input_ids=input_ids.to(backbone.device),
+            attention_mask=attention_mask.to(backbone.device),
+            output_hidden_states=True,
+        )
+    return [states.float().cpu() for states in found.hidden_states]
+
+
+@contextmanager
+def shuffled_twin(backbone: Backbone) -> Iterator[None]:
+    """Let the outputs of every linear layer be in a random order inside: as if the rows of its weights were shuffled.
+
+    The twin has the model's own embeddings, norms and sizes of weights, and nothing of what was learned in its layers.
+    """
+    random = torch.Generator().manual_seed(0)
+    hooks = []
+    for module in backbone.transformer.modules():
+        if isinstance(module, nn.Linear | Conv1D):
+            width = module.out_features if isinstance(module, nn.Linear) else module.nf
+            hooks.append(module.register_forward_hook(_reordering(torch.randperm(width, generator=random))))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _reordering(order: Tensor) -> Any:
+    def hook(module: nn.Module, inputs: Any, output: Tensor) -> Tensor:
+        return output[..., order.to(output.device)]
+
+    return hook

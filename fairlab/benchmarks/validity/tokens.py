@@ -1,0 +1,66 @@
+"""Checks of the tokenizer: one that belongs to the model, knows English, and treats capitals as its vocabulary does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from torch import Tensor
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.benchmarks.validity.finding import Finding, failed, refused
+from fairlab.benchmarks.validity.texts import SENTENCES
+
+MOST_UNKNOWN = 0.5  # share of tokens
+LEAST_CAPITALS = 0.02  # share of the vocabulary's words that makes it one with capitals
+CAPITAL = re.compile("[A-Z]")
+
+
+def check_tokens(backbone: Backbone) -> Iterator[Finding]:
+    """Yield what is wrong with the tokenizer."""
+    rows, highest = len(word_embeddings(backbone)), max(backbone.tokenizer.get_vocab().values(), default=-1)
+    if highest >= rows:
+        yield refused(
+            f"the tokenizer gives token {highest} to a model of {rows} tokens; take the tokenizer of the model"
+        )
+        return
+    ids, unknown = _read(backbone, SENTENCES)
+    if not ids or unknown > MOST_UNKNOWN * len(ids):
+        share = "all" if not ids else f"{unknown} of {len(ids)}"
+        yield refused(
+            f"{share} tokens of plain English are unknown to the tokenizer, which has {len(backbone.tokenizer):,}; is "
+            "its file (tokenizer.json) missing from the model's folder?"
+        )
+        return
+    yield from _check_capitals(backbone, unknown)
+
+
+def word_embeddings(backbone: Backbone) -> Tensor:
+    """Return the input embeddings (V, D)."""
+    return backbone.model.get_input_embeddings().weight  # type: ignore[union-attr,return-value]
+
+
+def _read(backbone: Backbone, texts: tuple[str, ...]) -> tuple[list[int], int]:
+    """Return the tokens of texts without special ones, and how many of them are unknown."""
+    tokenizer = backbone.tokenizer
+    special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
+    ids = [token for text in backbone.tokenize(texts) for token in text if token not in special]
+    return ids, sum(token == tokenizer.unk_token_id for token in ids)
+
+
+def _check_capitals(backbone: Backbone, unknown: int) -> Iterator[Finding]:
+    """Yield whether the tokenizer keeps capitals that its vocabulary lacks, or lowers those that it has."""
+    tokenizer = backbone.tokenizer
+    ids, lower_unknown = _read(backbone, tuple(text.lower() for text in SENTENCES))
+    if lower_unknown < unknown:
+        yield failed(
+            f"the tokenizer keeps capitals that its vocabulary lacks: {unknown} tokens of plain English are unknown, "
+            f"{lower_unknown} of the same in lower case; is do_lower_case set wrong?"
+        )
+    words = [word for word in tokenizer.get_vocab() if word not in tokenizer.all_special_tokens and word[:1] != "["]
+    capitals = sum(CAPITAL.search(word) is not None for word in words)
+    if words and capitals > LEAST_CAPITALS * len(words) and ids == _read(backbone, SENTENCES)[0]:
+        yield failed(
+            f"the tokenizer lowers capitals that its vocabulary has in {capitals / len(words):.0%} of its words; is "
+            "do_lower_case set wrong?"
+        )

@@ -1,0 +1,71 @@
+"""Checks of the weights: finite, read whole, and structured in every layer."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.benchmarks.validity.finding import Finding, failed, refused
+
+NARROWEST = 64  # rows and columns of a matrix whose structure can be told from chance
+LARGEST = 2048  # rows and columns that are looked at
+STEPS = 8  # of the power iteration, which come within a hundredth of a random matrix's largest singular value
+LEAST_STRUCTURE = 1.05  # times the largest singular value of random numbers; real layers reach 1.7 and more
+LAYER = re.compile(r"\.(\d+)\.")
+
+
+def check_weights(backbone: Backbone) -> Iterator[Finding]:
+    """Yield what is wrong with the weights.
+
+    A layer is random if none of its matrices has a singular value beyond those of the same numbers in random order,
+    which are at most ``std * (sqrt(rows) + sqrt(columns))`` (Marchenko and Pastur 1967). Encoder-decoders are left out:
+    the one that fairlab makes begins with small random weights beside those that copy.
+    """
+    for name, parameter in backbone.named_parameters():
+        if parameter.is_floating_point() and not bool(torch.isfinite(parameter).all()):
+            yield refused(
+                f"the weights {name} hold values that are not finite; the model is damaged or its training diverged"
+            )
+            return
+    if backbone.unread:
+        some = ", ".join(backbone.unread[:3])
+        yield failed(f"its file holds {len(backbone.unread)} weights that its config.json leaves out, such as {some}")
+    if not backbone.model.config.is_encoder_decoder and (layers := random_layers(backbone.transformer)):
+        said = f"layer {layers[0]}" if len(layers) == 1 else f"{len(layers)} layers"
+        yield failed(f"the weights of {said} are random numbers without structure")
+
+
+def random_layers(body: nn.Module) -> list[int]:
+    """Return the numbers of the layers whose matrices are all random; matrices narrower than 64 are passed over."""
+    found: dict[int, list[float]] = defaultdict(list)
+    for name, module in body.named_modules():
+        layer = LAYER.search(f".{name}.")
+        if layer and isinstance(module, nn.Linear | Conv1D) and _is_matrix(module.weight):
+            found[int(layer[1])].append(structure(module.weight))
+    return [layer for layer, values in found.items() if max(values) < LEAST_STRUCTURE]
+
+
+def _is_matrix(weight: Tensor) -> bool:
+    return weight.dim() == 2 and weight.is_floating_point() and min(weight.shape) >= NARROWEST
+
+
+def structure(weight: Tensor) -> float:
+    """Return the largest singular value of a matrix over that of random numbers of its variance: about 1 if random."""
+    rows, columns = (max(1, size // LARGEST) for size in weight.shape)
+    matrix = weight.detach()[::rows, ::columns][:LARGEST, :LARGEST].float()
+    matrix = matrix - matrix.mean()
+    deviation = matrix.std()
+    if not deviation > 0:
+        return 0.0
+    generator = torch.Generator().manual_seed(0)
+    vector = torch.randn(matrix.shape[1], generator=generator).to(matrix.device)
+    for _ in range(STEPS):
+        vector = nn.functional.normalize(matrix.T @ (matrix @ vector), dim=0)
+    edge = deviation * (matrix.shape[0] ** 0.5 + matrix.shape[1] ** 0.5)
+    return float((matrix @ vector).norm() / edge)

@@ -1,0 +1,66 @@
+"""Versions of benchmarks' definitions: which one fairlab measures by now, and whether two readings can be compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from fairlab.data.published.tasks import TASKS
+from fairlab.record import Reading
+
+VERSION = re.compile(r"^    version: ClassVar\[int\] = (\d+)", re.MULTILINE)
+OF_TASKS = "classification"  # the benchmark whose readings have the names of tasks
+
+
+@cache
+def _versions() -> Mapping[str, int]:
+    """Return versions by module, read from the source: importing all benchmarks takes seconds."""
+    texts = {file.stem: file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("*.py")}
+    return {name: int(found[1]) for name, text in texts.items() if (found := VERSION.search(text))}
+
+
+def present_version(benchmark: str) -> int | None:
+    """Return the version of fairlab's own benchmark; None if fairlab has none of that name.
+
+    Args:
+        benchmark: name of the benchmark in the keys of its readings, with or without a protocol.
+
+    Example:
+        >>> present_version("rte_probe"), present_version("mnli"), present_version("of_my_own")
+        (1, 1, None)
+    """
+    name = benchmark.partition("@")[0]
+    task, _, kind = name.rpartition("_")
+    module = OF_TASKS if name in TASKS else kind if task in TASKS else name
+    return _versions().get(module, _versions().get(module.partition("_")[0]))
+
+
+def definition(reading: Reading) -> int:
+    """Return the version of the definition that a reading follows: the first if its record is older than versions."""
+    return reading.version or 1
+
+
+def outdated(reading: Reading) -> str:
+    """Return a few words on a reading of another version than the present one; empty for all others.
+
+    Example:
+        >>> outdated(Reading("stsb", "dev", "spearman", 80.0, "x 100", 100.0, 9, 79.0, 81.0, version=2))
+        'version 2 of its definition, newer than the 1 of this fairlab'
+    """
+    present, own = present_version(reading.benchmark), definition(reading)
+    if present is None or own == present:
+        return ""
+    if own > present:
+        return f"version {own} of its definition, newer than the {present} of this fairlab"
+    return f"version {own} of its definition, now {present}"
+
+
+def other_definition(first: Reading, second: Reading) -> str:
+    """Return a sentence on two readings whose definitions differ, with a remedy; empty if they do not."""
+    versions = sorted([definition(first), definition(second)])
+    if versions[0] == versions[1]:
+        return ""
+    remedy = f"measure the one of version {versions[0]} again"
+    return f"{first.benchmark} was measured by versions {versions[0]} and {versions[1]} of its definition; {remedy}"

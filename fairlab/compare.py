@@ -1,0 +1,62 @@
+"""``python -m fairlab.compare A B...``: results of any evaluation tool, compared item by item.
+
+A, B, ... are files or folders of lm-evaluation-harness (with ``--log_samples``), inspect, HELM, MTEB or Every Eval
+Ever, or tables with the columns ``id`` and ``score``; or run folders of fairlab, two at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairlab.files import write_whole
+from fairlab.run.command_line.cli import explain, stop
+from fairlab.run.command_line.pipes import quiet_when_unread
+from fairlab.types import FairlabError
+
+EXAMPLES = """examples:
+  fairlab compare results/model_a results/model_b
+  fairlab compare a.eval b.eval c.eval --adjust bh
+  fairlab compare a.csv b.csv --margin 0.02 --output verdicts.csv
+"""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the verdicts, and write them into a table if a file is named."""
+    parser = argparse.ArgumentParser(
+        prog="fairlab compare",
+        description=__doc__,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("results", metavar="RESULTS", nargs="+", type=Path, help="a file or folder of results")
+    parser.add_argument("--adjust", default="holm", metavar="HOW", help="holm (default) or bh, Benjamini-Hochberg")
+    parser.add_argument("--margin", type=float, metavar="X", help="largest difference that counts as equal")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="a .csv file for one row per verdict")
+    chosen = parser.parse_args(arguments)
+    if chosen.output and chosen.output.exists():
+        raise FairlabError(f"{chosen.output} is there already; give another --output")
+
+    from fairlab.api.evaluating import compare
+
+    found = compare(*chosen.results, adjust=chosen.adjust, margin=chosen.margin)
+    if chosen.output:
+        write_whole(chosen.output, found.to_pandas().to_csv(index=False))
+    print(found)
+
+
+@quiet_when_unread()
+def command() -> None:
+    """Run as the console script does."""
+    try:
+        main(sys.argv[1:])
+    except KeyboardInterrupt:
+        stop("interrupted", code=130)
+    except FairlabError as error:
+        stop(explain(error) or str(error))
+
+
+if __name__ == "__main__":
+    command()

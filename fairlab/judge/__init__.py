@@ -1,0 +1,1 @@
+"""Results of any evaluation tool, compared item by item."""

@@ -1,0 +1,5 @@
+"""Readers of results, one module per tool.
+
+A module offers ``TOOL``, the name of the tool; ``recognises(path)``, whether a file is one of its results; and
+``read(path)``, the :class:`fairlab.judge.scores.ToolRun` that the file holds.
+"""

@@ -1,0 +1,65 @@
+"""Records of Every Eval Ever, with the instance-level file that belongs to them.
+
+The record is one JSON object with ``schema_version`` and ``evaluation_results``; its samples are the JSON lines of the
+file with the same stem and the ending ``_samples.jsonl``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fairlab.judge.opening import beginning, json_object, json_objects, number
+from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
+from fairlab.types import FairlabError
+
+TOOL = "Every Eval Ever"
+
+
+def recognises(path: Path) -> bool:
+    """Return whether a file is a record."""
+    head = beginning(path) if path.suffix == ".json" else ""
+    return '"schema_version"' in head and '"evaluation_id"' in head
+
+
+def read(path: Path) -> ToolRun:
+    """Return the scores of every sample of a record.
+
+    Raises:
+        FairlabError: the record has no file of samples, or lacks what its schema requires.
+    """
+    content = json_object(path)
+    samples = path.with_name(f"{path.stem}_samples.jsonl")
+    if not samples.is_file():
+        raise FairlabError(f"{path} has no file of samples next to it ({samples.name}), so no items can be compared")
+    rows: dict[tuple[str, str], list[tuple[str, float, str, str]]] = {}
+    for place, sample in enumerate(json_objects(samples), 1):
+        value = number((sample.get("evaluation") or {}).get("score"))
+        if value is None or "sample_id" not in sample:
+            raise FairlabError(f"{samples}, line {place} has no sample_id or no score; convert the results again")
+        key = str(sample.get("evaluation_name")), str(sample.get("evaluation_result_id") or "")
+        text = text_hash(str((sample.get("input") or {}).get("raw")))
+        rows.setdefault(key, []).append((str(sample["sample_id"]), value, text, ""))
+    tasks = tuple(_task(name, result, some, content) for (name, result), some in rows.items())
+    library = content.get("eval_library") or {}
+    model = content.get("model_info") or {}
+    tool = f"{TOOL} {content['schema_version']}, from {library.get('name')} {library.get('version')}"
+    return ToolRun(str(model.get("name") or model.get("id")), tool, path, tasks)
+
+
+def _task(name: str, result_id: str, rows: list[tuple[str, float, str, str]], content: Mapping[str, Any]) -> TaskScores:
+    results = [one for one in content.get("evaluation_results") or [] if isinstance(one, dict)]
+    matching = [one for one in results if result_id and one.get("evaluation_result_id") == result_id]
+    result = next(iter(matching or [one for one in results if one.get("evaluation_name") == name]), {})
+    config, details = result.get("metric_config") or {}, result.get("score_details") or {}
+    lower = config.get("lower_is_better")
+    given = result.get("generation_config") or {}
+    return item_scores(
+        name,
+        str(config.get("metric_name") or config.get("metric_id") or "score"),
+        rows,
+        higher_is_better=None if lower is None else not lower,
+        reported=number(details.get("score")),
+        settings={key: str(value) for key, value in (given.get("generation_args") or {}).items() if value is not None},
+    )

@@ -1,0 +1,75 @@
+"""Runs of HELM: the statistics of every instance in ``per_instance_stats.json``, next to ``run_spec.json``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from fairlab.judge.opening import LARGEST, json_object, number
+from fairlab.judge.scores import ToolRun, item_scores, text_hash
+from fairlab.text.json_text import from_json
+from fairlab.types import FairlabError
+
+TOOL = "HELM"
+STATS, SPEC, STATE = "per_instance_stats.json", "run_spec.json", "scenario_state.json"
+HOUSEKEEPING = ("num_", "finish_reason", "inference_", "training_", "prompt_truncated", "max_prob", "batch_size")
+
+
+def recognises(path: Path) -> bool:
+    """Return whether a file holds the statistics of a run's instances."""
+    return path.name == STATS and path.with_name(SPEC).is_file()
+
+
+def read(path: Path) -> ToolRun:
+    """Return every metric of every instance; instances that were perturbed are left out.
+
+    Raises:
+        FairlabError: the files are not as HELM writes them.
+    """
+    spec = json_object(path.with_name(SPEC))
+    adapter = spec.get("adapter_spec") or {}
+    texts = _texts(path.with_name(STATE))
+    rows: dict[str, list[tuple[str, float, str, str]]] = {}
+    for entry in _list(path):
+        if entry.get("perturbation"):
+            continue
+        for stat in entry.get("stats") or []:
+            name = str((stat.get("name") or {}).get("name"))
+            value = number(stat.get("mean"))
+            if value is not None and not name.startswith(HOUSEKEEPING):
+                item = str(entry.get("instance_id"))
+                rows.setdefault(name, []).append((item, value, texts.get(item, ""), ""))
+    if not rows:
+        raise FairlabError(f"{path} holds no metric of an instance; run HELM's scenario to its end")
+    settings = {
+        key: str(adapter[key])
+        for key in ("instructions", "input_prefix", "output_prefix", "max_train_instances", "temperature", "method")
+        if adapter.get(key) is not None
+    }
+    task = re.sub("[,:]model=[^,]*", "", str(spec.get("name")))
+    tasks = tuple(item_scores(task, name, some, settings=settings) for name, some in rows.items())
+    return ToolRun(str(adapter.get("model")), TOOL, path, tasks)
+
+
+def _texts(state: Path) -> dict[str, str]:
+    """Return the hash of each instance's input, as far as the run kept its state."""
+    if not state.is_file() or state.stat().st_size > LARGEST:
+        return {}
+    found = {}
+    for request in json_object(state).get("request_states") or []:
+        instance = request.get("instance") or {}
+        found[str(instance.get("id"))] = text_hash(str((instance.get("input") or {}).get("text")))
+    return found
+
+
+def _list(path: Path) -> list[dict[str, Any]]:
+    if path.stat().st_size > LARGEST:
+        raise FairlabError(f"{path} is larger than {LARGEST >> 30} GiB")
+    try:
+        content = from_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FairlabError(f"{path} cannot be read as JSON ({error}); copy the file again") from error
+    if not isinstance(content, list):
+        raise FairlabError(f"{path} is not as HELM writes it: it holds no list of instances")
+    return [entry for entry in content if isinstance(entry, dict)]

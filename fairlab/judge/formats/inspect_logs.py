@@ -1,0 +1,138 @@
+"""Logs of inspect: ``.eval`` archives and ``.json`` files, as version 2 of the format writes them."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fairlab.judge.opening import LARGEST, beginning, checked_object, json_object, number
+from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
+from fairlab.types import FairlabError
+
+TOOL = "inspect"
+VERSION = 2
+HEADER, SAMPLES = "header.json", "samples/"
+ZSTANDARD = 93  # method of compression in a ZIP archive
+LOCAL_HEADER = 30  # bytes before the name of a member
+GROUPS = ("cluster", "group", "passage")  # keys of a sample's metadata that name its group
+
+
+def recognises(path: Path) -> bool:
+    """Return whether a file is a log."""
+    if path.suffix == ".eval":
+        return zipfile.is_zipfile(path)
+    head = beginning(path) if path.suffix == ".json" else ""
+    return '"eval"' in head and '"status"' in head and '"version"' in head
+
+
+def read(path: Path) -> ToolRun:
+    """Return the scores of every sample of a log.
+
+    Raises:
+        FairlabError: the log is of another version of the format, was not finished, or holds no scored sample.
+    """
+    header, samples = _archive(path) if path.suffix == ".eval" else _whole(path)
+    evaluation, results = header.get("eval"), header.get("results") or {}
+    if header.get("version") != VERSION or not isinstance(evaluation, dict):
+        raise FairlabError(
+            f"{path} is of version {header.get('version')} of inspect's log format; {VERSION} can be read"
+        )
+    if header.get("status") != "success":
+        raise FairlabError(f"{path} is the log of a run that ended as '{header.get('status')}'; finish it first")
+    rows: dict[str, list[tuple[str, float, str, str]]] = {}
+    for sample in samples:
+        text, group = text_hash(str(sample.get("input"))), _group(sample)
+        for scorer, score in (sample.get("scores") or {}).items():
+            value = number(score.get("value")) if isinstance(score, dict) else None
+            if value is not None:
+                rows.setdefault(str(scorer), []).append((str(sample.get("id")), value, text, group))
+    task = str(evaluation.get("task"))
+    if not rows:
+        raise FairlabError(f"{path} holds no sample with a score that is a number; keep samples in the log")
+    reported = _reported(results)
+    tasks = tuple(_scores(task, scorer, some, reported, evaluation) for scorer, some in rows.items())
+    packages = evaluation.get("packages") or {}
+    version = packages.get("inspect_ai", "of an unknown version") if isinstance(packages, dict) else ""
+    return ToolRun(str(evaluation.get("model")), f"{TOOL} {version}", path, tasks)
+
+
+def _scores(
+    task: str,
+    scorer: str,
+    rows: list[tuple[str, float, str, str]],
+    reported: Mapping[str, float | None],
+    evaluation: Mapping[str, Any],
+) -> TaskScores:
+    config = evaluation.get("config") or {}
+    found = {
+        "version of the task": evaluation.get("task_version"),
+        "arguments of the task": evaluation.get("task_args") or None,
+        "solver": evaluation.get("solver"),
+        "epochs": config.get("epochs"),
+        "temperature": (evaluation.get("model_generate_config") or {}).get("temperature"),
+    }
+    settings = {name: str(value) for name, value in found.items() if value is not None}
+    return item_scores(task, scorer, rows, higher_is_better=True, reported=reported.get(scorer), settings=settings)
+
+
+def _reported(results: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return the accuracy or mean that the log prints for each scorer."""
+    found: dict[str, float | None] = {}
+    for score in results.get("scores") or []:
+        metrics = score.get("metrics") or {}
+        metric = metrics.get("accuracy") or metrics.get("mean") or {}
+        found[str(score.get("name"))] = number(metric.get("value"))
+    return found
+
+
+def _group(sample: Mapping[str, Any]) -> str:
+    metadata = sample.get("metadata") or {}
+    return next((str(metadata[key]) for key in GROUPS if metadata.get(key) is not None), "")
+
+
+def _whole(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
+    content = json_object(path)
+    return content, iter(content.get("samples") or [])
+
+
+def _archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
+    try:
+        archive = zipfile.ZipFile(path)
+        header = checked_object(_member(archive, HEADER, path), path)
+    except (zipfile.BadZipFile, KeyError, NotImplementedError, OSError, EOFError) as error:
+        raise FairlabError(f"{path} is cut off or damaged ({error}); copy the log again") from error
+
+    def samples() -> Iterator[dict[str, Any]]:
+        with archive:
+            for name in archive.namelist():
+                if name.startswith(SAMPLES) and name.endswith(".json"):
+                    yield checked_object(_member(archive, name, path), path)
+
+    return header, samples()
+
+
+def _member(archive: zipfile.ZipFile, name: str, path: Path) -> str:
+    """Return the text of a member that is deflated, stored, or compressed by Zstandard.
+
+    Python's ``zipfile`` reads Zstandard from 3.14 on; until then pyarrow decompresses the member's bytes.
+    """
+    info = archive.getinfo(name)
+    if info.file_size > LARGEST:
+        raise FairlabError(f"{path} holds {name}, which is larger than {LARGEST >> 30} GiB")
+    if info.compress_type != ZSTANDARD:
+        return archive.read(name).decode("utf-8")
+    import pyarrow
+
+    with path.open("rb") as file:
+        file.seek(info.header_offset)
+        header = file.read(LOCAL_HEADER)
+        lengths = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+        file.seek(info.header_offset + LOCAL_HEADER + lengths)
+        packed = file.read(info.compress_size)
+    unpacked: bytes = pyarrow.Codec("zstd").decompress(packed, info.file_size, asbytes=True)
+    if zlib.crc32(unpacked) != info.CRC:
+        raise zipfile.BadZipFile(f"bad CRC-32 of {name}")
+    return unpacked.decode("utf-8")

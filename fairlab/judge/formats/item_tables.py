@@ -1,0 +1,79 @@
+"""Tables of item scores: CSV, JSON lines or Parquet with the columns ``id`` and ``score``.
+
+Optional columns are ``task``, ``metric``, ``model``, ``text`` and ``group``; ``model`` has one value per file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fairlab.data.stream.formats import BadRow, found_in
+from fairlab.judge.opening import beginning, number
+from fairlab.judge.scores import ToolRun, item_scores, text_hash
+from fairlab.types import FairlabError
+
+TOOL = "a table of items"
+COLUMNS = ("id", "score")
+
+
+def recognises(path: Path) -> bool:
+    """Return whether a file is a table with the columns that are needed."""
+    if path.suffix == ".parquet":
+        import pyarrow.parquet
+
+        try:
+            return set(COLUMNS) <= set(pyarrow.parquet.read_schema(path).names)
+        except (OSError, pyarrow.ArrowInvalid):
+            return False
+    if path.suffix not in (".csv", ".tsv", ".jsonl"):
+        return False
+    first = beginning(path).splitlines()[:1]
+    return bool(first) and all(f'"{name}"' in first[0] or name in _cells(first[0]) for name in COLUMNS)
+
+
+def read(path: Path) -> ToolRun:
+    """Return the scores of every row.
+
+    Raises:
+        FairlabError: a row cannot be read, has no identifier or no number as its score, or the file names two models.
+    """
+    rows: dict[tuple[str, str], list[tuple[str, float, str, str]]] = {}
+    models: set[str] = set()
+    for found in found_in(str(path), COLUMNS).values():
+        for entry in found:
+            if isinstance(entry, BadRow):
+                raise FairlabError(f"{path}, {entry.place} cannot be read ({entry.reason})")
+            place, row = entry
+            value = _score(row)
+            if value is None or row.get("id") in (None, ""):
+                raise FairlabError(
+                    f"{path}, {place} has no id, or no number as its score; remove the row or fill it in"
+                )
+            key = str(row.get("task") or path.stem), str(row.get("metric") or "score")
+            text = text_hash(str(row["text"])) if row.get("text") else ""
+            rows.setdefault(key, []).append((str(row["id"]), value, text, str(row.get("group") or "")))
+            models.add(str(row.get("model") or path.stem))
+    if len(models) > 1:
+        raise FairlabError(
+            f"{path} has scores of several models ({', '.join(sorted(models))}); give one file per model"
+        )
+    if not rows:
+        raise FairlabError(f"{path} holds no row")
+    tasks = tuple(item_scores(task, metric, some) for (task, metric), some in rows.items())
+    return ToolRun(models.pop(), TOOL, path, tasks)
+
+
+def _score(row: Mapping[str, Any]) -> float | None:
+    value = row.get("score")
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    return number(value)
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip().strip('"') for cell in line.replace("\t", ",").split(",")]

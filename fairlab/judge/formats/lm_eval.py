@@ -1,0 +1,95 @@
+"""Results of lm-evaluation-harness, with the samples that ``--log_samples`` keeps.
+
+Read are ``results_DATE.json`` and ``samples_TASK_DATE.jsonl`` of the same date, as version 0.4 writes them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fairlab.judge.opening import beginning, json_object, json_objects, number
+from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
+from fairlab.types import FairlabError
+
+TOOL = "lm-evaluation-harness"
+TEMPLATE = ("doc_to_text", "doc_to_target", "doc_to_choice", "description", "fewshot_delimiter", "target_delimiter")
+
+
+def recognises(path: Path) -> bool:
+    """Return whether a file is the results file of a run."""
+    return path.suffix == ".json" and path.name.startswith("results") and '"results"' in beginning(path)
+
+
+def read(path: Path) -> ToolRun:
+    """Return the scores of every sample of a run.
+
+    Raises:
+        FairlabError: the file is not as version 0.4 writes it, or the run kept no samples.
+    """
+    content = json_object(path)
+    results, configs = content.get("results"), content.get("configs")
+    if not isinstance(results, dict) or not isinstance(configs, dict):
+        raise FairlabError(f"{path} is not as lm-evaluation-harness 0.4 writes it: it has no 'results' and 'configs'")
+    date = path.stem.removeprefix("results").removeprefix("_")
+    tasks: list[TaskScores] = []
+    for task in configs:
+        samples = path.with_name(f"samples_{task}_{date}.jsonl")
+        if samples.is_file():
+            tasks += _task(str(task), samples, content)
+    if not tasks:
+        raise FairlabError(
+            f"{path} has no file of samples next to it (samples_TASK_{date}.jsonl); run the tool with --log_samples"
+        )
+    version = content.get("lm_eval_version") or "of an unknown version"
+    name = content.get("model_name") or content.get("model_source") or path.parent.name
+    return ToolRun(Path(str(name)).name, f"{TOOL} {version}", path, tuple(tasks))
+
+
+def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScores]:
+    """Return the scores of a task, one entry per metric and filter."""
+    rows: dict[tuple[str, str], list[tuple[str, float, str, str]]] = {}
+    for place, sample in enumerate(json_objects(samples), 1):
+        metrics = sample.get("metrics")
+        if not isinstance(metrics, list):
+            raise FairlabError(f"{samples}, line {place} has no list 'metrics'; lm-evaluation-harness 0.4.5 writes one")
+        for metric in metrics:
+            value = number(sample.get(metric))
+            if value is not None:
+                key = str(metric), str(sample.get("filter", "none"))
+                rows.setdefault(key, []).append((str(sample.get("doc_id")), value, _hash(sample), ""))
+    settings = _settings(task, content)
+    better = (content.get("higher_is_better") or {}).get(task) or {}
+    reported = content["results"].get(task) or {}
+    filters = {name for _, name in rows}
+    return [
+        item_scores(
+            task,
+            metric if len(filters) == 1 else f"{metric},{name}",
+            some,
+            higher_is_better=better.get(metric),
+            reported=number(reported.get(f"{metric},{name}")),
+            settings=settings,
+        )
+        for (metric, name), some in rows.items()
+    ]
+
+
+def _hash(sample: Mapping[str, Any]) -> str:
+    """Return the hash of an item's document, which does not depend on the template."""
+    given = sample.get("doc_hash")
+    return f"document:{given}" if given else text_hash(json.dumps(sample.get("doc"), sort_keys=True))
+
+
+def _settings(task: str, content: Mapping[str, Any]) -> dict[str, str]:
+    config = content["configs"].get(task) or {}
+    found = {
+        "shots": (content.get("n-shot") or {}).get(task),
+        "version of the task": (content.get("versions") or {}).get(task),
+        "chat template": (content.get("chat_template_sha") or None),
+        "system instruction": (content.get("system_instruction_sha") or None),
+        **{name: config.get(name) for name in TEMPLATE},
+    }
+    return {name: str(value) for name, value in found.items() if value is not None}

@@ -1,0 +1,56 @@
+"""Results of MTEB: one JSON file per task, with scores by split and language.
+
+MTEB keeps no scores of single items, so that its tasks are the items: models are compared over the tasks that both were
+measured on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairlab.judge.opening import beginning, json_object, number
+from fairlab.judge.scores import ToolRun, item_scores
+from fairlab.types import FairlabError
+
+TOOL = "MTEB"
+META = "model_meta.json"
+
+
+def recognises(path: Path) -> bool:
+    """Return whether a file names a model whose results lie next to it."""
+    return path.name == META and any(_is_task(file) for file in path.parent.glob("*.json"))
+
+
+def read(path: Path) -> ToolRun:
+    """Return the main score of every task as the items of one task, ``MTEB``.
+
+    Raises:
+        FairlabError: a file is damaged, or holds no main score.
+    """
+    meta = json_object(path)
+    rows, versions = [], set()
+    for file in sorted(path.parent.glob("*.json")):
+        if _is_task(file):
+            content = json_object(file)
+            versions.add(str(content.get("mteb_version")))
+            rows.append((str(content.get("task_name")), _main_score(content, file), "", ""))
+    scores = item_scores("tasks of MTEB", "main score", rows, higher_is_better=True)
+    return ToolRun(str(meta.get("name")), f"{TOOL} {', '.join(sorted(versions))}", path, (scores,))
+
+
+def _is_task(file: Path) -> bool:
+    head = beginning(file, 1 << 16)
+    return file.name != META and '"mteb_version"' in head and '"task_name"' in head
+
+
+def _main_score(content: dict[str, Any], file: Path) -> float:
+    """Return the mean of the main scores over splits and languages."""
+    splits = content.get("scores")
+    entries = [entry for split in splits.values() for entry in split] if isinstance(splits, dict) else []
+    values = [number(entry.get("main_score")) for entry in entries]
+    if not values or any(value is None for value in values):
+        raise FairlabError(f"{file} holds no main_score; evaluate the task again")
+    return float(np.mean([value for value in values if value is not None]))

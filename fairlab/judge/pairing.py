@@ -1,0 +1,89 @@
+"""Items that two runs share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairlab.judge.scores import TaskScores
+from fairlab.types import FairlabError
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Items of two runs, side by side.
+
+    Attributes:
+        first, second: places of the shared items in each run, in the same order.
+        by: what the items were joined by: ``id`` or ``text``.
+        only_first, only_second: number of items that one run alone holds.
+        conflicts: number of items with the same identifier and another input; they are left out.
+    """
+
+    first: list[int]
+    second: list[int]
+    by: str
+    only_first: int
+    only_second: int
+    conflicts: int
+
+
+def pair_items(first: TaskScores, second: TaskScores) -> Pairing:
+    """Join the items of two runs by identifier, or by input if identifiers do not mean the same items.
+
+    Two identifiers mean the same item unless both tools hashed the same input and the hashes differ. If more than half
+    of the shared identifiers conflict in that way, or none is shared, items are joined by their inputs.
+
+    Raises:
+        FairlabError: the runs share no item.
+    """
+    by_id = _joined(first, second, first.ids, second.ids, "id")
+    if _comparable(first.texts, second.texts):
+        conflicting = {
+            (a, b) for a, b in zip(by_id.first, by_id.second, strict=True) if first.texts[a] != second.texts[b]
+        }
+        if not by_id.first or 2 * len(conflicting) > len(by_id.first):
+            by_text = _joined(first, second, _numbered(first.texts), _numbered(second.texts), "text")
+            return _refuse_none(by_text, first)
+        kept = [pair for pair in zip(by_id.first, by_id.second, strict=True) if pair not in conflicting]
+        by_id = Pairing(
+            [a for a, _ in kept], [b for _, b in kept], "id", by_id.only_first, by_id.only_second, len(conflicting)
+        )
+    return _refuse_none(by_id, first)
+
+
+def _comparable(mine: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Return whether both runs kept inputs, and hashed the same thing: what stands before the colon."""
+    return bool(mine and theirs) and mine[0].partition(":")[0] == theirs[0].partition(":")[0]
+
+
+def _numbered(texts: Sequence[str]) -> list[str]:
+    """Return keys that tell apart items with the same input: the first, the second, and so on."""
+    seen: Counter[str] = Counter()
+    keys = []
+    for text in texts:
+        seen[text] += 1
+        keys.append(f"{text}#{seen[text]}")
+    return keys
+
+
+def _joined(first: TaskScores, second: TaskScores, mine: Sequence[str], theirs: Sequence[str], by: str) -> Pairing:
+    place = {key: k for k, key in enumerate(theirs)}
+    shared = [(k, place[key]) for k, key in enumerate(mine) if key in place]
+    return Pairing(
+        [a for a, _ in shared],
+        [b for _, b in shared],
+        by,
+        len(first.ids) - len(shared),
+        len(second.ids) - len(shared),
+        0,
+    )
+
+
+def _refuse_none(pairing: Pairing, scores: TaskScores) -> Pairing:
+    if not pairing.first:
+        raise FairlabError(
+            f"the runs share no item of {scores.task}, by identifier or by input; evaluate both on the same data"
+        )
+    return pairing

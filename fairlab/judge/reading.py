@@ -1,0 +1,67 @@
+"""Results of any tool: which reader a file is for, and the runs in files and folders."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from fairlab.judge import formats
+from fairlab.judge.scores import ToolRun
+from fairlab.types import FairlabError
+
+MOST_FILES = 20_000  # below a folder
+
+
+def readers() -> list[ModuleType]:
+    """Return the modules of :mod:`fairlab.judge.formats`, in order of their names."""
+    return [import_module(f"{formats.__name__}.{found.name}") for found in pkgutil.iter_modules(formats.__path__)]
+
+
+def read_tool_run(place: str | Path) -> ToolRun:
+    """Return the one run that a file or a folder holds.
+
+    Raises:
+        FairlabError: there is no such place, it holds no run of a known tool, or several.
+    """
+    runs = read_tool_runs(place)
+    if len(runs) > 1:
+        files = ", ".join(run.place.name for run in runs[:3])
+        raise FairlabError(f"{place} holds {len(runs)} runs ({files}, ...); give one of these files")
+    return runs[0]
+
+
+def read_tool_runs(place: str | Path) -> list[ToolRun]:
+    """Return all runs in a file or below a folder, in order of their files.
+
+    Raises:
+        FairlabError: there is no such place, it holds no run of a known tool, or a file is damaged.
+    """
+    path = Path(place)
+    if not path.exists():
+        raise FairlabError(f"{place} does not exist; give a file of results, or a folder of them")
+    runs = [reader.read(file) for file, reader in _recognised(path)]
+    if not runs:
+        tools = ", ".join(reader.TOOL for reader in readers())
+        raise FairlabError(f"{place} holds no results that can be read; known are those of {tools}")
+    return runs
+
+
+def _recognised(path: Path) -> Iterator[tuple[Path, ModuleType]]:
+    """Yield the files that a reader is for, with the reader; links are not followed."""
+    for file in [path] if path.is_file() else _files(path):
+        reader = next((one for one in readers() if one.recognises(file)), None)
+        if reader is not None:
+            yield file, reader
+
+
+def _files(folder: Path) -> Sequence[Path]:
+    files = []
+    for file in folder.rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            files.append(file)
+        if len(files) > MOST_FILES:
+            raise FairlabError(f"{folder} holds more than {MOST_FILES:,} files; give a smaller folder")
+    return sorted(files)

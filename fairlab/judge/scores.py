@@ -1,0 +1,114 @@
+"""Scores of single items, as an evaluation tool leaves them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.types import FairlabError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TaskScores:
+    """Scores of one model on the N items of a task, by one metric.
+
+    Attributes:
+        task: name of the task.
+        metric: name of the metric.
+        ids: identifiers of the items, each once.
+        texts: hashes of the items' inputs, each as ``KIND:HASH``, in the order of ``ids``; empty if the tool kept no
+            inputs. Hashes of two kinds are of different things, such as a document and a prompt.
+        values: scores, (N,).
+        clusters: group of each item, such as the passage that its question is about; empty if there are no groups.
+        higher_is_better: direction of the metric; None if the tool does not say.
+        reported: aggregate that the tool itself printed; None if it printed none.
+        settings: values that the scores depend on, apart from the model: template, shots, version of the task.
+    """
+
+    task: str
+    metric: str
+    ids: tuple[str, ...]
+    values: Array
+    texts: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()
+    higher_is_better: bool | None = None
+    reported: float | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def mean(self) -> float:
+        """Mean score over the items."""
+        return float(self.values.mean())
+
+
+@dataclass(frozen=True)
+class ToolRun:
+    """One model as an evaluation tool measured it.
+
+    Attributes:
+        name: name of the model.
+        tool: name and version of the tool.
+        place: file that the scores were read from.
+        tasks: scores by task and metric.
+    """
+
+    name: str
+    tool: str
+    place: Path
+    tasks: tuple[TaskScores, ...]
+
+
+def item_scores(
+    task: str,
+    metric: str,
+    rows: Sequence[tuple[str, float, str, str]],
+    **more: object,
+) -> TaskScores:
+    """Return scores with one value per item: the mean where an item was answered several times.
+
+    Args:
+        task: name of the task.
+        metric: name of the metric.
+        rows: identifier, score, hash of the input and group of each answer; the last two may be empty.
+        more: further attributes of :class:`TaskScores`.
+
+    Raises:
+        FairlabError: there are no rows, or a score is not finite.
+    """
+    if not rows:
+        raise FairlabError(f"{task} holds no item with a score by {metric}")
+    grouped: dict[str, list[tuple[str, float, str, str]]] = {}
+    for row in rows:
+        grouped.setdefault(row[0], []).append(row)
+    values = np.array([np.mean([score for _, score, _, _ in answers]) for answers in grouped.values()])
+    if not np.isfinite(values).all():
+        bad = list(grouped)[int(np.flatnonzero(~np.isfinite(values))[0])]
+        raise FairlabError(f"item {bad} of {task} has no finite score by {metric}; remove it, or score it again")
+    texts = tuple(answers[0][2] for answers in grouped.values())
+    clusters = tuple(answers[0][3] for answers in grouped.values())
+    return TaskScores(
+        task,
+        metric,
+        tuple(grouped),
+        values,
+        texts=texts if all(texts) else (),
+        clusters=clusters if all(clusters) else (),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def text_hash(text: str) -> str:
+    """Return a short hash by which inputs of two tools are compared; white space at the ends does not count.
+
+    Example:
+        >>> text_hash(" What is 1 plus 1?") == text_hash("What is 1 plus 1?")
+        True
+    """
+    return "text:" + hashlib.sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,305 @@
+"""What paired scores say: differences with adjusted p-values, equivalence within a margin, and ranks with ties."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fairlab.judge.paired import FEWEST, LEVEL, PairedDifference, paired_difference
+from fairlab.judge.pairing import Pairing, pair_items
+from fairlab.judge.scores import TaskScores, ToolRun
+from fairlab.metrics.significance import Array, benjamini_hochberg, holm
+from fairlab.types import FairlabError
+
+if TYPE_CHECKING:  # pandas takes a second to import
+    import pandas
+
+Adjustment = Literal["holm", "bh"]
+ADJUSTMENTS: dict[str, tuple[str, Callable[[Sequence[float]], Array]]] = {
+    "holm": ("Holm", holm),
+    "bh": ("Benjamini-Hochberg", benjamini_hochberg),
+}
+
+
+@dataclass(frozen=True)
+class PairVerdict:
+    """Two runs compared on one task by one metric.
+
+    Attributes:
+        task, metric: names of the task and the metric.
+        first, second: names of the two models; differences are the second less the first.
+        value_first, value_second: mean scores over the shared items.
+        found: paired difference with interval, p-value and power.
+        pairing: how the items were joined, and how many were left out.
+        p_adjusted: p-value adjusted for all comparisons asked.
+        differing: settings in which the two runs differ, each as ``name: first and second``.
+        higher_is_better: direction of the metric; None if it is not known.
+        margin: largest difference that counts as equal; None if no margin was given.
+    """
+
+    task: str
+    metric: str
+    first: str
+    second: str
+    value_first: float
+    value_second: float
+    found: PairedDifference
+    pairing: Pairing
+    p_adjusted: float
+    differing: tuple[str, ...]
+    higher_is_better: bool | None
+    margin: float | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two models differ beyond chance, by the adjusted p-value."""
+        return self.p_adjusted < LEVEL
+
+    @property
+    def better(self) -> str:
+        """Name of the better model; empty if the models do not differ beyond chance, or no direction is known."""
+        if not self.differs or self.higher_is_better is None:
+            return ""
+        return self.second if (self.found.difference > 0) == self.higher_is_better else self.first
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether the difference is shown to be within the margin, by two one-sided tests at 5 %."""
+        return self.margin is not None and max(map(abs, self.found.inner)) < self.margin
+
+    @property
+    def sentence(self) -> str:
+        """Answer in one sentence: how large the difference is before whether it is one."""
+        return self.said(self.first, self.second)
+
+    def said(self, first: str, second: str) -> str:
+        """Return the sentence with other names for the two models."""
+        found = self.found
+        size = f"{second} less {first}: {found.difference:+.3g}"
+        size += f" [{found.low:+.3g}, {found.high:+.3g}]" if math.isfinite(found.low) else " (too few for an interval)"
+        if not found.changed:
+            return f"{size}; the two give the same score on all {found.n} items."
+        if self.differs:
+            better = f"; {first if self.better == self.first else second} is better" if self.better else ""
+            return f"{size}, beyond chance (p {self.p_adjusted:.2g}){better}."
+        equal = f", and is within the margin of {self.margin:g}" if self.equivalent else ""
+        if not equal and self.margin is not None:
+            equal = f", and is not shown to lie within the margin of {self.margin:g}"
+        power = ""
+        if found.needed and not self.equivalent:
+            power = (
+                f" These {found.n} items find a difference of {found.detectable:.2g}; "
+                f"this one would need about {found.needed:,}."
+            )
+        return f"{size}, which chance could give (p {self.p_adjusted:.2g}){equal}.{power}"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """All pairs of runs, compared on every task and metric that they share.
+
+    Attributes:
+        runs: the runs that were compared.
+        verdicts: one entry per task, metric and pair of runs.
+        adjustment: method by which p-values were adjusted.
+        skipped: tasks and metrics that one run alone has.
+    """
+
+    runs: Sequence[ToolRun]
+    verdicts: Sequence[PairVerdict]
+    adjustment: str
+    skipped: Sequence[str]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return one row per verdict."""
+        import pandas
+
+        return pandas.DataFrame([_row(verdict) for verdict in self.verdicts])
+
+    def ranks(self) -> list[tuple[str, str, str, int, int]]:
+        """Return task, metric, model, and the best and worst rank that the model may have.
+
+        A model's best rank counts the models that are better beyond chance; its worst rank, those that are not worse
+        beyond chance. Models with overlapping ranks cannot be told apart. Metrics without a direction have no ranks.
+        """
+        found = []
+        for task, metric in dict.fromkeys((verdict.task, verdict.metric) for verdict in self.verdicts):
+            some = [one for one in self.verdicts if (one.task, one.metric) == (task, metric)]
+            if any(one.higher_is_better is None for one in some):
+                continue
+            names = list(dict.fromkeys(name for one in some for name in (one.first, one.second)))
+            for name in names:
+                mine = [one for one in some if name in (one.first, one.second)]
+                beaten = sum(one.better not in ("", name) for one in mine)
+                beats = sum(one.better == name for one in mine)
+                found.append((task, metric, name, 1 + beaten, len(names) - beats))
+        return found
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None = None, seed: int = 0) -> Judgement:
+    """Compare runs pairwise on every task and metric that all of a pair have.
+
+    Args:
+        runs: at least two runs; names that occur twice get the name of their file.
+        adjust: ``holm`` bounds the chance of any false finding, ``bh`` the expected share of false ones (Benjamini and
+            Hochberg 1995).
+        margin: largest difference that counts as equal, in units of the metric.
+        seed: seed of the permutations.
+
+    Raises:
+        FairlabError: a value is wrong, or no two runs share a task and a metric.
+    """
+    if adjust not in ADJUSTMENTS:
+        raise FairlabError(f"adjust must be {' or '.join(ADJUSTMENTS)}, not '{adjust}'")
+    if margin is not None and not (margin > 0 and math.isfinite(margin)):
+        raise FairlabError(f"margin must be a number above 0, not {margin}")
+    if len(runs) < 2:
+        raise FairlabError("one run alone cannot be compared; give at least two")
+    named = _distinct(runs)
+    verdicts, skipped = [], []
+    for first, second in combinations(named, 2):
+        mine = {(scores.task, scores.metric): scores for scores in first.tasks}
+        theirs = {(scores.task, scores.metric): scores for scores in second.tasks}
+        skipped += [f"{task}/{metric}" for task, metric in mine.keys() ^ theirs.keys()]
+        verdicts += [
+            _verdict(first, second, scores, theirs[key], margin, seed) for key, scores in mine.items() if key in theirs
+        ]
+    if not verdicts:
+        raise FairlabError(f"{named[0].place} and {named[1].place} share no task and metric; {_offered(named)}")
+    adjusted = ADJUSTMENTS[adjust][1]([verdict.found.p for verdict in verdicts])
+    verdicts = [replace(one, p_adjusted=float(p)) for one, p in zip(verdicts, adjusted, strict=True)]
+    return Judgement(named, verdicts, ADJUSTMENTS[adjust][0], sorted(set(skipped)))
+
+
+def _verdict(
+    first: ToolRun, second: ToolRun, mine: TaskScores, theirs: TaskScores, margin: float | None, seed: int
+) -> PairVerdict:
+    pairing = pair_items(mine, theirs)
+    a, b = mine.values[pairing.first], theirs.values[pairing.second]
+    clusters = [mine.clusters[k] for k in pairing.first] if mine.clusters else []
+    return PairVerdict(
+        mine.task,
+        mine.metric,
+        first.name,
+        second.name,
+        float(np.mean(a)),
+        float(np.mean(b)),
+        paired_difference(a, b, clusters, seed),
+        pairing,
+        math.nan,
+        tuple(
+            f"{name}: {_shown(mine.settings.get(name))} and {_shown(theirs.settings.get(name))}"
+            for name in {**mine.settings, **theirs.settings}
+            if mine.settings.get(name) != theirs.settings.get(name)
+        ),
+        mine.higher_is_better if mine.higher_is_better is not None else theirs.higher_is_better,
+        margin,
+    )
+
+
+def _distinct(runs: Sequence[ToolRun]) -> list[ToolRun]:
+    """Return the runs with names that differ: the folder's and the file's name follow where two models are alike."""
+    names = [run.name for run in runs]
+    longer = [
+        run
+        if names.count(run.name) == 1
+        else replace(run, name=f"{run.name} ({run.place.parent.name}/{run.place.name})")
+        for run in runs
+    ]
+    names = [run.name for run in longer]
+    return [
+        run if names.count(run.name) == 1 else replace(run, name=f"{run.name} #{k + 1}") for k, run in enumerate(longer)
+    ]
+
+
+def _offered(runs: Sequence[ToolRun]) -> str:
+    return "; ".join(
+        f"{run.name} has {', '.join(sorted({f'{scores.task}/{scores.metric}' for scores in run.tasks})[:5])}"
+        for run in runs[:2]
+    )
+
+
+def _shown(value: str | None) -> str:
+    if value is None:
+        return "none"
+    return repr(value if len(value) <= 60 else f"{value[:57]}...")
+
+
+def _row(verdict: PairVerdict) -> dict[str, object]:
+    found, pairing = verdict.found, verdict.pairing
+    return {
+        "task": verdict.task,
+        "metric": verdict.metric,
+        "first": verdict.first,
+        "second": verdict.second,
+        "value_first": verdict.value_first,
+        "value_second": verdict.value_second,
+        "difference": found.difference,
+        "low": found.low,
+        "high": found.high,
+        "p": found.p,
+        "p_adjusted": verdict.p_adjusted,
+        "n": found.n,
+        "clusters": found.units,
+        "changed": found.changed,
+        "detectable": found.detectable,
+        "needed": found.needed,
+        "joined_by": pairing.by,
+        "only_first": pairing.only_first,
+        "only_second": pairing.only_second,
+        "conflicts": pairing.conflicts,
+        "equivalent": verdict.equivalent if verdict.margin is not None else None,
+        "differing_settings": "; ".join(verdict.differing),
+    }
+
+
+def _lines(judgement: Judgement) -> list[str]:
+    """Return what must be known before any number, then one paragraph per verdict, then ranks."""
+    letter = {run.name: _letters(k) for k, run in enumerate(judgement.runs)}
+    lines = [f"{letter[run.name]}: {run.name} ({run.tool}; {run.place})" for run in judgement.runs]
+    warned = [line for verdict in judgement.verdicts for line in _warnings(verdict, letter)]
+    if judgement.skipped:
+        warned.append(f"not compared, as one run alone has them: {', '.join(judgement.skipped)}")
+    lines += ["", *dict.fromkeys(warned)] if warned else []
+    many = len(judgement.verdicts)
+    lines += ["", f"p-values are adjusted by {judgement.adjustment} over {many} comparison{'s' * (many > 1)}."]
+    for one in judgement.verdicts:
+        first, second = letter[one.first], letter[one.second]
+        items = f"{one.found.n} items" + (f" in {one.found.units} groups" if one.found.units < one.found.n else "")
+        values = f"{first} {one.value_first:.4g}, {second} {one.value_second:.4g}"
+        lines += [f"{one.task}, {one.metric} ({items}): {values}", f"  {one.said(first, second)}"]
+    if len(judgement.runs) > 2:
+        lines += ["", "Ranks that chance leaves open:"]
+        lines += [
+            f"  {task}, {metric}: {letter[name]} {best if best == worst else f'{best} to {worst}'}"
+            for task, metric, name, best, worst in judgement.ranks()
+        ]
+    return lines
+
+
+def _letters(place: int) -> str:
+    """Return A to Z, then AA, AB and so on."""
+    return (_letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
+
+
+def _warnings(verdict: PairVerdict, letter: Mapping[str, str]) -> list[str]:
+    pairing, pair = verdict.pairing, f"{letter[verdict.first]} and {letter[verdict.second]}, {verdict.task}"
+    warned = [f"different settings of {pair}: {differing}" for differing in verdict.differing]
+    if pairing.only_first or pairing.only_second:
+        alone = f"{pairing.only_first} items of the first alone, {pairing.only_second} of the second alone"
+        warned.append(f"left out of {pair}: {alone}")
+    if pairing.conflicts:
+        warned.append(f"left out of {pair}: {pairing.conflicts} items with the same identifier and another input")
+    if pairing.by == "text":
+        warned.append(f"items of {pair} were joined by their input, since identifiers do not mean the same items")
+    if verdict.found.units < FEWEST:
+        warned.append(f"{pair}: {verdict.found.units} independent items are shared, too few for an interval")
+    return warned

@@ -1,0 +1,138 @@
+"""Optimizers and learning-rate schedules of methods that train in steps.
+
+An optimizer or a schedule is any callable that makes one: a class of torch, a partial of it, or any function.
+It is given what it has a parameter for and no value yet: of the method ``lr``, ``weight_decay`` and ``betas``, or
+``warmup`` and ``floor``, and of the run its number of steps.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler
+
+from fairlab.types import NotNegative, Share
+
+Decayed = Literal["all", "matrices"]
+ONE_PASS = (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD)
+STEPS = ("steps", "num_training_steps", "total_steps", "T_max")  # names that schedules have for the steps of a run
+
+
+def make_optimizer(
+    make: Callable[..., Optimizer], weights: Sequence[nn.Parameter], decayed: Decayed, values: Mapping[str, Any]
+) -> Optimizer:
+    """Make an optimizer of weights.
+
+    Args:
+        make: class of the optimizer, or what stands for it.
+        weights: weights to be trained.
+        decayed: weights that decay: ``all``, or ``matrices``, which leaves out biases and norms.
+        values: values that are given to the optimizer where it has none yet.
+    """
+    groups: list[dict[str, Any]] = [{"params": list(weights)}]
+    if decayed == "matrices":
+        groups = [
+            {"params": [weight for weight in weights if weight.ndim > 1]},
+            {"params": [weight for weight in weights if weight.ndim <= 1], "weight_decay": 0.0},
+        ]
+    return make(groups, **open_values(make, values))
+
+
+def takes_one_pass(make: Callable[..., Optimizer]) -> bool:
+    """Whether an optimizer can update all weights in one pass on every device, and is not told otherwise."""
+    given = make.keywords if isinstance(make, partial) else {}
+    kind = make.func if isinstance(make, partial) else make
+    return kind in ONE_PASS and not {"fused", "foreach", "differentiable"} & given.keys()
+
+
+def make_schedule(
+    make: Callable[..., LRScheduler], optimizer: Optimizer, steps: int, values: Mapping[str, Any]
+) -> LRScheduler:
+    """Make a schedule of an optimizer's learning rate.
+
+    Args:
+        make: class of the schedule, or what stands for it.
+        optimizer: optimizer whose learning rate is scheduled.
+        steps: number of steps of the run.
+        values: values that are given to the schedule where it has none yet.
+    """
+    return make(optimizer, **open_values(make, {**values, **dict.fromkeys(STEPS, steps)}))
+
+
+def open_values(make: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the values that a callable has a parameter for and a partial of it leaves open."""
+    given = make.keywords if isinstance(make, partial) else {}
+    return {
+        name: value
+        for name, value in values.items()
+        if name in inspect.signature(make).parameters and name not in given
+    }
+
+
+def linear(
+    optimizer: Optimizer, *, steps: int, warmup: NotNegative = 0.0, floor: Share = 0.0, from_zero: bool = False
+) -> LambdaLR:
+    """Raise the learning rate linearly to its peak, then lower it linearly to a share of the peak at the last step.
+
+    Args:
+        optimizer: optimizer whose learning rate is the peak.
+        steps: number of steps of the run.
+        warmup: share of the steps in which the rate rises; a value from 1 on is a number of steps.
+        floor: share of the peak that is left at the last step, in [0, 1].
+        from_zero: whether the first step has the rate 0 and the rise takes whole steps, as in transformers; else the
+            first step has a rate above 0.
+
+    Example:
+        >>> sgd = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> schedule = linear(sgd, steps=4)
+        >>> [schedule.lr_lambdas[0](step) for step in range(5)]
+        [1.0, 0.75, 0.5, 0.25, 0.0]
+    """
+    rise = _rise(steps, warmup, from_zero)
+
+    def rate(step: int) -> float:
+        left = min(1.0, max(0.0, (steps - step) / max(1, steps - rise)))
+        return min(_risen(step, rise, from_zero), floor + (1 - floor) * left)
+
+    return LambdaLR(optimizer, rate)
+
+
+def cosine(
+    optimizer: Optimizer, *, steps: int, warmup: NotNegative = 0.0, floor: Share = 0.0, from_zero: bool = False
+) -> LambdaLR:
+    """Raise the learning rate linearly to its peak, then lower it along half a cosine; arguments are those of `linear`.
+
+    Source: Loshchilov and Hutter 2017, "SGDR: Stochastic Gradient Descent with Warm Restarts", without restarts.
+    """
+    rise = _rise(steps, warmup, from_zero)
+
+    def rate(step: int) -> float:
+        done = min(1.0, max(0.0, (step - rise) / max(1, steps - rise)))
+        return min(_risen(step, rise, from_zero), floor + (1 - floor) * (1 + math.cos(math.pi * done)) / 2)
+
+    return LambdaLR(optimizer, rate)
+
+
+def _rise(steps: int, warmup: float, from_zero: bool) -> float:
+    """Return the number of steps in which the rate rises."""
+    rise = warmup if warmup >= 1 else warmup * steps
+    return int(rise) if from_zero else rise
+
+
+def _risen(step: int, rise: float, from_zero: bool) -> float:
+    """Return the share of the peak that the rise alone allows at a step."""
+    if from_zero:
+        return step / rise if step < rise else 1.0
+    return min(1.0, (step + 1) / (rise + 1))
+
+
+def small_optimizer(make: Callable[..., Optimizer]) -> Optimizer:
+    """Make an optimizer of two weights that nothing trains, so that a wrong value is found early."""
+    return make_optimizer(make, [nn.Parameter(torch.zeros(1, 1)), nn.Parameter(torch.zeros(1))], "matrices", {})

@@ -1,0 +1,42 @@
+"""Calibration: log odds to probabilities by one line (Platt scaling).
+
+Source: Platt 1999, "Probabilistic Outputs for Support Vector Machines".
+Shape letters: N texts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+UNCHANGED = (1.0, 0.0)
+
+
+def calibration_line(logits_N: Array, truth_N: NDArray[np.int64]) -> tuple[float, float]:
+    """Return slope and intercept of the line that makes log odds those of the labels.
+
+    Args:
+        logits_N: Log odds of a model.
+        truth_N: True labels, 0 or 1.
+
+    Returns:
+        1 and 0, which change nothing, if the labels are all alike or the model ranks backwards.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    if len(set(truth_N)) < 2:
+        return UNCHANGED
+    line = LogisticRegression(C=1e6).fit(logits_N[:, None], truth_N)
+    slope, intercept = float(line.coef_[0, 0]), float(line.intercept_[0])
+    return (slope, intercept) if slope > 0 else UNCHANGED
+
+
+def calibrated(logits_N: Array, slope: float, intercept: float) -> Array:
+    """Return probabilities (N,) of log odds.
+
+    Example:
+        >>> calibrated(np.array([0.0, 2.0]), 1.0, -2.0).round(3).tolist()
+        [0.119, 0.5]
+    """
+    return 1 / (1 + np.exp(-(slope * logits_N + intercept)))

@@ -1,0 +1,183 @@
+"""Scores of any number of rows, in parts: a part that is finished stays, so that no row is scored twice.
+
+A part is a run of consecutive rows of the input. While scores are made they lie in a folder beside the output: what is
+said of the rows of a part in ``NNNNN.jsonl``; ``NNNNN.json``, written last, says that the part is finished, and of
+which rows. Once all are there, the output is put together of them and the folder goes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from fairlab.data.stream.formats import BadRow
+from fairlab.data.stream.parts import FinishedPart, changed_facts
+from fairlab.data.stream.shards import Input, ShardTask, cut, json_line
+from fairlab.files import gather, no_space_is_one_sentence, sha256, write_whole
+from fairlab.methods.safety_ensemble.exported.columns import MISSING
+from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores, score_batches
+from fairlab.types import FairlabError, Row
+
+FACTS = "facts.json"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A part that is finished.
+
+    Attributes:
+        number: of the part.
+        of: hash of its rows.
+        rows: number of its rows.
+        bad: number of rows among them that could not be read.
+        missing: number of rows that a source had no score of.
+    """
+
+    number: int
+    of: str
+    rows: int
+    bad: int
+    missing: int
+
+
+COUNTS = [field.name for field in fields(Finished)]
+
+
+class Parts:
+    """The parts of one output.
+
+    Args:
+        output: file that is to hold the scores.
+        facts: what decides on the scores beside the rows, ready for JSON; scores begun with others are refused.
+        keep: columns of the rows that the output is to have as well.
+        part_rows: most rows of a part.
+    """
+
+    def __init__(self, output: Path, facts: Mapping[str, Any], *, keep: Sequence[str], part_rows: int) -> None:
+        self.output = output
+        self.folder = output.with_name(f"{output.name}.parts")
+        self.facts = json.loads(json.dumps({**facts, "keep": list(keep), "part_rows": part_rows}))
+        self.keep, self.part_rows = keep, part_rows
+        self.went_on = 0  # parts that an earlier run had finished
+
+    def finish(self, rows: Iterable[Input], load: Callable[[], Scorer], *, num_proc: int) -> list[Finished]:
+        """Score all rows that no finished part holds, and put the output together.
+
+        Raises:
+            FairlabError: rows are no longer those of a finished part, other settings began the scores, another process
+                is at work on them, a row lacks a column to keep, or from scoring.
+        """
+        with self._held(), no_space_is_one_sentence(self.output):
+            finished: dict[int, Finished] = {}
+            missing = self._missing(rows, finished)
+            for task, scores in score_batches(missing, _texts, load, num_proc=num_proc):
+                finished[task.number] = self._write(task, scores)
+            if (self.folder / f"{len(finished):05}.json").exists():
+                raise self._changed(f"there are only {sum(one.rows for one in finished.values()):,} rows left")
+            gather(self.output, [self._file(number) for number in range(len(finished))])
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return [finished[number] for number in range(len(finished))]
+
+    def clear(self) -> bool:
+        """Remove what is left of parts whose output is whole; whether there was any."""
+        left = self.folder.is_dir()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return left
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """The folder, for this process alone; it goes where no part of it was finished."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with FileLock(self.folder / ".lock", timeout=0):
+                self._refuse_other_facts()
+                try:
+                    yield
+                finally:
+                    if not self._begun():
+                        shutil.rmtree(self.folder, ignore_errors=True)
+        except Timeout as error:
+            raise FairlabError(
+                f"another process writes {self.output}; wait until it is done, or give another output"
+            ) from error
+
+    def _begun(self) -> bool:
+        """Whether any part is finished."""
+        return any(self.folder.glob("[0-9]*.json"))
+
+    def _refuse_other_facts(self) -> None:
+        file = self.folder / FACTS
+        if not self._begun():
+            write_whole(file, json.dumps(self.facts, indent=1) + "\n")
+        if others := changed_facts(file, self.facts):
+            raise FairlabError(
+                f"{self.folder} holds scores that were begun with another {others[0]}; give another output, or remove "
+                "that folder to begin anew"
+            )
+
+    def _missing(self, rows: Iterable[Input], finished: dict[int, Finished]) -> Iterator[ShardTask]:
+        """Parts that are still to be scored; the others go into ``finished``."""
+        for task in cut(rows, self.folder, self.part_rows):
+            before = self._finished(task.number)
+            if before is None:
+                yield task
+                continue
+            if before.of != _hash(task):
+                raise self._changed(f"from {task.items[0].place} on there are other rows")
+            finished[task.number] = before
+            self.went_on += 1
+
+    def _changed(self, how: str) -> FairlabError:
+        return FairlabError(
+            f"the input has changed since its scores were begun ({how}); give another output, or remove {self.folder} "
+            "to begin anew"
+        )
+
+    def _finished(self, number: int) -> Finished | None:
+        """Return what an earlier run finished, or None if its file is no longer as it was written."""
+        found = self._part(number).read()
+        return None if found is None else Finished(**{name: found[name] for name in COUNTS})
+
+    def _write(self, task: ShardTask, scores: list[Scores]) -> Finished:
+        made = iter(scores)
+        lines = [self._line(item, made) for item in task.items]
+        file = self._file(task.number)
+        write_whole(file, "".join(map(json_line, lines)))
+        bad, missing = (sum(name in line for line in lines) for name in ("error", MISSING))
+        done = Finished(task.number, _hash(task), len(lines), bad, missing)
+        self._part(task.number).write(asdict(done) | {"files": {"scores": {"file": file.name, "sha256": sha256(file)}}})
+        return done
+
+    def _line(self, item: Input, scores: Iterator[Scores]) -> dict[str, Any]:
+        if isinstance(item, BadRow):
+            return {"id": item.place, "error": item.reason}
+        if absent := [name for name in self.keep if name not in item.extra]:
+            has = ", ".join(item.extra) or "none"
+            raise FairlabError(f"{item.place} has no column '{absent[0]}' to keep; beside text and id it has: {has}")
+        return {"id": item.id, **{name: item.extra[name] for name in self.keep}, **next(scores)}
+
+    def _file(self, number: int) -> Path:
+        return self.folder / f"{number:05}.jsonl"
+
+    def _part(self, number: int) -> FinishedPart:
+        return FinishedPart(self.folder, self.folder / f"{number:05}.json")
+
+
+def _texts(task: ShardTask) -> list[str]:
+    return [item.text for item in task.items if isinstance(item, Row)]
+
+
+def _hash(task: ShardTask) -> str:
+    """Hash of a part's rows with all their columns."""
+    digest = hashlib.sha256()
+    for item in task.items:
+        digest.update(json_line(asdict(item)).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

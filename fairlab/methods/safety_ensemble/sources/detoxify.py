@@ -1,0 +1,82 @@
+"""All outputs of Detoxify's checkpoints, on a GPU if there is one.
+
+Source: Hanu and Unitary team 2020, "Detoxify".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from fairlab.backbones.trust import loading
+from fairlab.distributed import device
+from fairlab.files import sha256
+from fairlab.methods.safety_ensemble.sources.base import Source
+from fairlab.methods.safety_ensemble.sources.transformer import scored
+from fairlab.types import DataUnavailable, FairlabError
+
+
+class Detoxify(Source):
+    """All outputs of a Detoxify checkpoint: its seven or six labels, and the identity mentions that it was trained on.
+
+    Args:
+        checkpoint: the ``.ckpt`` file of the project's releases.
+        config: folder of the encoder's configuration and tokenizer; None asks the hub for those the file names.
+
+    Raises:
+        DataUnavailable: the file or the configuration cannot be had.
+        FairlabError: it is no Detoxify checkpoint.
+    """
+
+    title = "toxicity by a Detoxify checkpoint"
+    limits = "Trained on comments of Wikipedia and Civil Comments in English; mentions of some groups raise its scores."
+    citation = """@misc{hanu2020detoxify,
+  title = {Detoxify},
+  author = {Hanu, Laura and {Unitary team}},
+  howpublished = {Github. https://github.com/unitaryai/detoxify},
+  year = {2020}
+}"""
+    paths = ("checkpoint", "config")
+    hub = "config"
+    name = "detoxify"
+
+    def __init__(self, *, checkpoint: str, config: str | None = None) -> None:
+        from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+        file = Path(checkpoint)
+        if not file.is_file():
+            raise DataUnavailable(f"{checkpoint} is not there; give a checkpoint file of Detoxify")
+        with loading(f"the checkpoint {file}"):
+            held = torch.load(file, map_location="cpu", weights_only=True)
+        try:
+            settings, state = held["config"], held["state_dict"]
+            dataset, encoder = settings["dataset"]["args"], settings["arch"]["args"]
+            labels = [*dataset["classes"], *dataset.get("identity_classes", ())]
+            count = int(encoder["num_classes"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise FairlabError(f"{checkpoint} is no checkpoint of Detoxify: {error} is missing") from error
+        if len(labels) < count:
+            raise FairlabError(f"{checkpoint} names {len(labels)} of its {count} outputs; give a released checkpoint")
+        source = config or encoder["model_type"]
+        try:
+            shape = AutoConfig.from_pretrained(source, num_labels=count, trust_remote_code=False)
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        except (OSError, ValueError) as error:
+            raise DataUnavailable(f"the configuration {source} of {checkpoint} cannot be had; give config=") from error
+        self.model: Any = AutoModelForSequenceClassification.from_config(shape, trust_remote_code=False)
+        state = {key.removeprefix("model."): value for key, value in state.items()}
+        missing, _ = self.model.load_state_dict(state, strict=False)  # strict: but for buffers of older transformers
+        if missing:
+            raise FairlabError(f"{checkpoint} lacks the weights {missing[0]}; is {source} its encoder?")
+        self.model.eval().to(device())
+        self.outputs = tuple(labels[:count])
+        self.version = sha256(file)
+
+    def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Scores (N, L) in [0, 1]."""
+        return scored(self.model, self.tokenizer, texts, several=True)

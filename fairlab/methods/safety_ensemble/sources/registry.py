@@ -1,0 +1,52 @@
+"""Classes of sources by name: those of fairlab, and those that the user's own command names."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from fairlab.methods.safety_ensemble.sources.base import Source
+from fairlab.types import FairlabError
+
+HERE = __name__.rpartition(".")[0]
+FORMER = ("fairlab.ensemble.", f"{HERE}.sources.", f"{HERE}.transformer.")  # modules of older exports and records
+
+
+def built_in_source(target: str) -> type[Source] | None:
+    """Return the class of a source of fairlab, or None if the name is of anything else.
+
+    A name is compared with the modules of this package, and only these are imported. The class must be a source that
+    such a module itself defines, so that a name out of a folder reaches nothing else.
+
+    Args:
+        target: Dotted name of the class.
+    """
+    module, _, name = target.rpartition(".")
+    modules = [f"{HERE}.{file.stem}" for file in sorted(Path(__file__).parent.glob("*.py"))]
+    asked = modules if target.startswith(FORMER) else {module} & {*modules}
+    for one in asked:
+        found = vars(import_module(one)).get(name)
+        if isinstance(found, type) and issubclass(found, Source) and found is not Source and found.__module__ == one:
+            return found
+    return None
+
+
+def source_class(target: str) -> type[Source]:
+    """Return the class of a source that the user's own command or configuration names.
+
+    Args:
+        target: Dotted name of the class, of fairlab or of a module that can be imported.
+
+    Raises:
+        FairlabError: The module cannot be imported, or holds no source of this name.
+    """
+    if found := built_in_source(target):
+        return found
+    module, _, name = target.rpartition(".")
+    try:
+        own = getattr(import_module(module), name, None) if module else None
+    except ImportError as error:
+        raise FairlabError(f"the source {target} cannot be imported ({error}); add its folder to PYTHONPATH") from error
+    if not isinstance(own, type) or not issubclass(own, Source):
+        raise FairlabError(f"{target} is no source; derive its class from {HERE}.base.Source")
+    return own

@@ -1,0 +1,48 @@
+"""Sentiment by the rules and the word list of VADER."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from fairlab.methods.safety_ensemble.sources.base import Array, Source
+from fairlab.types import need_extra
+
+
+class Sentiment(Source):
+    """Sentiment by VADER's word list and rules; no safety classifier, but harm to somebody sounds negative.
+
+    Raises:
+        FairlabError: the package is not installed.
+    """
+
+    title = "sentiment by VADER"
+    limits = "Rules and a word list for English of social media; negative words about anything count."
+    citation = """@inproceedings{hutto2014vader,
+  title = {{VADER}: A Parsimonious Rule-Based Model for Sentiment Analysis of Social Media Text},
+  author = {Hutto, C. J. and Gilbert, Eric},
+  booktitle = {Proceedings of the International {AAAI} Conference on Web and Social Media},
+  year = {2014}
+}"""
+    name = "sentiment"
+    outputs = ("negative", "neutral", "positive", "compound")
+
+    def __init__(self) -> None:
+        need_extra("safety", f"the source {self.name}", "vaderSentiment")
+        self.version = metadata.version("vaderSentiment")
+
+    @cached_property
+    def analyser(self) -> Any:
+        """Reads the word list when it is first asked for."""
+        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+        return SentimentIntensityAnalyzer()
+
+    def score(self, texts: Sequence[str]) -> Array:
+        """Scores (N, 4): shares of words in [0, 1], and their sum in [-1, 1]."""
+        found = [self.analyser.polarity_scores(text) for text in texts]
+        return np.array([[one[key] for key in ("neg", "neu", "pos", "compound")] for one in found])

@@ -1,0 +1,99 @@
+"""Scores that were made elsewhere, read from a table."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairlab.files import sha256
+from fairlab.methods.safety_ensemble.sources.base import LONGEST, Array, Source
+from fairlab.types import DataUnavailable, FairlabError
+
+
+class StoredScores(Source):
+    """Scores that were made elsewhere, such as by a closed API: a CSV or Parquet file with a column for the text.
+
+    Args:
+        path: path of the file; every column but that of the text holds one score.
+        name: name of the source, unique within an ensemble.
+        version: version of whoever made the scores; None takes the file's hash.
+        column: name of the column that holds the text.
+        outputs: names of the columns of scores to take; None takes all.
+
+    Raises:
+        DataUnavailable: there is no such file.
+        FairlabError: it is no table, has no scores or lacks one of ``outputs``, a row without a text, or a text twice
+            with different scores.
+    """
+
+    title = "scores made elsewhere"
+    limits = "Only texts that the file holds have scores, so that an ensemble with this source scores no new text."
+    citation = "Scores of whoever made the file."
+    paths = ("path",)
+
+    def __init__(
+        self,
+        *,
+        path: str,
+        name: str = "stored",
+        version: str | None = None,
+        column: str = "text",
+        outputs: Sequence[str] | None = None,
+    ) -> None:
+        self.name = name
+        file = Path(path)
+        if not file.is_file():
+            raise DataUnavailable(f"{path} is no file of scores; {how_to_store(column, outputs)}")
+        self.version = version or sha256(file)
+        rows = _table(file)
+        if not rows or column not in rows[0] or len(rows[0]) < 2:
+            raise FairlabError(f"{path} must hold rows with the column '{column}' and at least one column of scores")
+        if missing := [name for name in outputs or () if name not in rows[0]]:
+            raise FairlabError(f"{path} has no column '{missing[0]}'; {how_to_store(column, outputs)}")
+        self.outputs = tuple(outputs or (key for key in rows[0] if key != column))
+        self.held: dict[str, list[float]] = {}
+        for number, row in enumerate(rows, start=1):
+            if not row[column]:
+                raise FairlabError(
+                    f"{path}, row {number} has no text in the column '{column}'; put it in, or drop the row"
+                )
+            values = [_number(row[key], f"{path}, row {number}, column {key}") for key in self.outputs]
+            if not np.array_equal(self.held.setdefault(str(row[column])[:LONGEST], values), values, equal_nan=True):
+                raise FairlabError(f"{path}, row {number}: the text has other scores above; keep one of the rows")
+
+    def score(self, texts: Sequence[str]) -> Array:
+        """Scores (N, F); nan for a text that the file does not hold."""
+        unknown = [np.nan] * len(self.outputs)
+        return np.array([self.held.get(text, unknown) for text in texts], dtype=np.float64)
+
+
+def how_to_store(column: str, outputs: Sequence[str] | None) -> str:
+    """What a file of stored scores must hold, in words."""
+    named = "its scores" if outputs is None else f"the scores {', '.join(outputs)}"
+    return (
+        f"score all texts of the data and their versions, and write a CSV or Parquet file with the column '{column}' "
+        f"and {named}"
+    )
+
+
+def _table(file: Path) -> list[dict[str, Any]]:
+    if file.suffix == ".parquet":
+        import pyarrow.parquet
+
+        return pyarrow.parquet.read_table(file).to_pylist()
+    with file.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def _number(value: object, place: str) -> float:
+    """A score; an empty cell is a missing one."""
+    if value is None or value == "":
+        return float("nan")
+    try:
+        return float(str(value))
+    except ValueError as error:
+        raise FairlabError(f"{place}: a score must be a number, not '{value}'") from error

@@ -1,0 +1,55 @@
+"""Words of a list in a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fairlab.files import sha256
+from fairlab.methods.safety_ensemble.sources.base import LISTS, Array, Source
+from fairlab.text.words import TermFinder, word_pieces
+from fairlab.types import DataUnavailable, FairlabError
+
+
+class WordList(Source):
+    """Share of a text's words that a list holds, and whether it holds any.
+
+    Args:
+        path: path of a file of one term a line, in which a line that begins with ``# `` says something of the list; or
+            the name of a list that comes with fairlab: ``violence``.
+        name: name of the source, unique within an ensemble.
+
+    Raises:
+        DataUnavailable: there is no such file.
+        FairlabError: it holds no term.
+    """
+
+    title = "words of a list"
+    limits = "Words without their context: whoever quotes, condemns or reports a word counts like whoever uses it."
+    citation = "A word list by fairlab, or one of the user's own."
+    paths = ("path",)
+    copied = ("path",)
+    built_in = ("violence",)
+    outputs = ("share", "any")
+
+    def __init__(self, *, path: str, name: str = "word_list") -> None:
+        self.name = name
+        file = LISTS / f"{path}.txt" if path in self.built_in else Path(path)
+        if not file.is_file():
+            raise DataUnavailable(
+                f"{path} is no word list; give a file of one term a line, or {', '.join(self.built_in)}"
+            )
+        lines = file.read_text(encoding="utf-8").splitlines()
+        terms = [line for line in lines if word_pieces(line) and not line.startswith("# ")]
+        if not terms:
+            raise FairlabError(f"{file} holds no term; give a file of one term a line")
+        self.finder = TermFinder(terms)
+        self.version = sha256(file)
+
+    def score(self, texts: Sequence[str]) -> Array:
+        """Scores (N, 2) in [0, 1]."""
+        counts = np.array([sum(1 for _ in self.finder.find(text)) for text in texts], dtype=np.float64)
+        words = np.array([max(1, len(word_pieces(text))) for text in texts])
+        return np.stack([np.minimum(counts / words, 1), counts > 0], axis=1)

@@ -1,0 +1,102 @@
+"""Average counterfactual variance (ACV) and flips of safety scores.
+
+Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 3.
+Shape letters: N examples, S counterfactual sets of two examples or more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+from torchmetrics import Metric
+from torchmetrics.utilities import dim_zero_cat
+
+Array = NDArray[np.float64]
+
+
+def set_numbers(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], list[Hashable]]:
+    """The set of each example as a number, and the sets of two examples or more by number.
+
+    Args:
+        sets: name of each text's set, (N,); None is in no set.
+
+    Returns:
+        Number of each text's set, (N,), -1 outside of a set or alone in one; and the sets' names in order of first
+        appearance.
+    """
+    sizes: dict[Hashable, int] = {}
+    for name in sets:
+        if name is not None:
+            sizes[name] = sizes.get(name, 0) + 1
+    names = [name for name, size in sizes.items() if size > 1]
+    number = {name: k for k, name in enumerate(names)}
+    return np.array([number.get(name, -1) if name is not None else -1 for name in sets], dtype=np.int64), names
+
+
+def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:
+    """Population variance (S,) of the scores of every set.
+
+    Args:
+        scores: score of each text, (N,).
+        place: number of each text's set, (N,), as :func:`set_numbers` gives it.
+
+    Example:
+        >>> set_variances([0.0, 1.0, 0.5, 0.5, 9.0], np.array([0, 0, 1, 1, -1])).tolist()
+        [0.25, 0.0]
+    """
+    inside = place >= 0
+    values, place = np.asarray(scores, dtype=np.float64)[inside], place[inside]
+    sizes = np.bincount(place)
+    means = np.bincount(place, weights=values) / sizes
+    return np.bincount(place, weights=(values - means[place]) ** 2) / sizes
+
+
+def average_counterfactual_variance(scores: ArrayLike, sets: Sequence[Hashable | None]) -> float:
+    """Mean over the sets of the population variance of their scores; 0 is fair; nan where there is no set.
+
+    Examples outside of a set, and sets of one, are left out.
+    """
+    variances = set_variances(scores, set_numbers(sets)[0])
+    return float(variances.mean()) if len(variances) else float("nan")
+
+
+def set_flips(scores: ArrayLike, place: NDArray[np.int64], threshold: float) -> Array:
+    """1.0 for every set (S,) with scores on both sides of the threshold (at it counts as above), else 0.0."""
+    inside = place >= 0
+    above, place = (np.asarray(scores)[inside] >= threshold).astype(np.float64), place[inside]
+    shares = np.bincount(place, weights=above) / np.bincount(place)
+    return ((shares > 0) & (shares < 1)).astype(np.float64)
+
+
+class CounterfactualVariance(Metric):
+    """Average counterfactual variance over batches, which may cut through sets or hold none.
+
+    ``update(scores, sets)`` takes scores (B,) and the number of each example's set (B,), negative for none.
+    """
+
+    full_state_update = False
+    higher_is_better = False
+    scores: list[Tensor]
+    sets: list[Tensor]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_state("scores", default=[], dist_reduce_fx="cat")
+        self.add_state("sets", default=[], dist_reduce_fx="cat")
+
+    def update(self, scores: Tensor, sets: Tensor) -> None:
+        """Take a batch."""
+        self.scores.append(scores.detach().double())
+        self.sets.append(sets)
+
+    def compute(self) -> Tensor:
+        """The mean variance; nan where no set has two examples."""
+        if not len(self.scores):  # a list, or one tensor once processes have met
+            return torch.tensor(torch.nan, dtype=torch.float64)
+        scores, sets = dim_zero_cat(self.scores), dim_zero_cat(self.sets)
+        names = [number if number >= 0 else None for number in sets.tolist()]
+        return torch.tensor(average_counterfactual_variance(scores.cpu().numpy(), names), dtype=torch.float64)

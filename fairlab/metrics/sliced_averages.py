@@ -1,0 +1,83 @@
+"""Mean safety score of each slice of the data, and the gap between slices.
+
+Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 3.
+Shape letters: N examples, K slices, B rows of weights.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+from torchmetrics import Metric
+
+Array = NDArray[np.float64]
+SAFE, UNSAFE = 0, 1
+
+
+def sliced_averages(
+    scores: ArrayLike, slices: ArrayLike, truth: ArrayLike, of: int, count: int, weights: ArrayLike | None = None
+) -> tuple[Array, Array]:
+    """Mean score and weight of every slice among the examples of one truth.
+
+    Args:
+        scores: score of each example, (N,).
+        slices: number of each example's slice, (N,), from 0; negative for none.
+        truth: true label of each example, (N,), 0 (safe) or 1 (unsafe).
+        of: true label of the examples to average over, 0 or 1.
+        count: number of slices, K.
+        weights: weight of each example, (N,) or (B, N); None weighs all alike.
+
+    Returns:
+        Mean score and total weight of each slice, (K,) or (B, K) both; the mean is nan where the weight is 0.
+
+    Example:
+        >>> means, sizes = sliced_averages([0.2, 0.4, 0.9], [0, 0, 1], [0, 0, 1], of=0, count=2)
+        >>> means.round(3).tolist(), sizes.tolist()
+        ([0.3, nan], [2.0, 0.0])
+    """
+    slices_N = np.asarray(slices)
+    used = (slices_N >= 0) & (np.asarray(truth) == of)
+    member_NK = np.zeros((used.sum(), count))
+    member_NK[np.arange(used.sum()), slices_N[used]] = 1
+    weights_BN = np.ones(used.sum()) if weights is None else np.asarray(weights, dtype=np.float64)[..., used]
+    sizes = weights_BN @ member_NK
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (weights_BN * np.asarray(scores, dtype=np.float64)[used]) @ member_NK / sizes, sizes
+
+
+def largest_gap(averages: ArrayLike) -> Array:
+    """Largest less smallest of the averages along the last axis, empty slices left out; nan with fewer than two."""
+    values = np.asarray(averages, dtype=np.float64)
+    defined = ~np.isnan(values)
+    gap = np.where(defined, values, -np.inf).max(axis=-1) - np.where(defined, values, np.inf).min(axis=-1)
+    return np.where(defined.sum(axis=-1) > 1, gap, np.nan)
+
+
+class SlicedAverages(Metric):
+    """Sliced averages over batches, any of which may lack slices.
+
+    ``update(scores, slices, truth)`` takes tensors (B,); slices are numbered from 0, negative for none. ``compute``
+    gives means (2, K), safe first, nan for an empty slice; ``counts`` (2, K) are the examples.
+    """
+
+    full_state_update = False
+    sums: Tensor
+    counts: Tensor
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.add_state("sums", default=torch.zeros(2, count, dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("counts", default=torch.zeros(2, count, dtype=torch.float64), dist_reduce_fx="sum")
+
+    def update(self, scores: Tensor, slices: Tensor, truth: Tensor) -> None:
+        """Take a batch."""
+        inside = slices >= 0
+        where = (truth[inside].long(), slices[inside].long())
+        self.sums.index_put_(where, scores[inside].detach().double(), accumulate=True)
+        self.counts.index_put_(where, torch.ones_like(scores[inside], dtype=torch.float64), accumulate=True)
+
+    def compute(self) -> Tensor:
+        """Means (2, K)."""
+        return self.sums / self.counts

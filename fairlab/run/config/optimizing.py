@@ -1,0 +1,93 @@
+"""The optimizer, the schedule of its learning rate, and the callbacks that a configuration chooses."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from omegaconf import DictConfig
+
+from fairlab.run.config.build import build, plain
+from fairlab.run.config.values import PARTIAL, TARGET, target_of
+from fairlab.types import FairlabError
+
+DECAYED = "decayed"  # the one key of an optimizer that is fairlab's own; all others are the optimizer's arguments
+
+
+def set_optimizer(config: DictConfig, method: Any) -> None:
+    """Give a method that trains in steps the optimizer and the schedule that the configuration chooses.
+
+    Without a choice they remain the method's own.
+    """
+    chosen = {key: plain(config[key]) for key in ("optimizer", "schedule") if config.get(key) is not None}
+    if optimizer := chosen.get("optimizer"):
+        method.decayed = optimizer.pop(DECAYED, method.decayed)
+        method.optimizer = build({**optimizer, PARTIAL: True})
+    if "schedule" in chosen:
+        method.schedule = build({**chosen["schedule"], PARTIAL: True}) if chosen["schedule"] else None
+
+
+def refuse_wrong_optimizer(values: Mapping[str, Any]) -> None:
+    """Make the optimizer and the schedule of a configuration once, of weights that nothing trains.
+
+    Raises:
+        FairlabError: one of them refuses a value, or is something else, or the method does not train in steps.
+    """
+    chosen = [key for key in ("optimizer", "schedule") if values.get(key) is not None]
+    if not chosen:
+        return
+
+    from torch.optim import Optimizer
+    from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+
+    from fairlab.methods.base import Trained
+    from fairlab.methods.optimizing import make_schedule, small_optimizer
+
+    method = target_of(values["method"], "method")
+    if not (inspect.isclass(method) and issubclass(method, Trained)):
+        raise FairlabError(f"{chosen[0]}= is of methods that train in steps; {method.__name__} does not; leave it out")
+    if "optimizer" not in chosen:
+        values = {**values, "optimizer": {TARGET: "torch.optim.SGD"}}
+    node = {key: value for key, value in values["optimizer"].items() if key != DECAYED}
+    optimizer = _made("optimizer", node, Optimizer, small_optimizer)
+    if schedule := values.get("schedule"):
+        found = _made("schedule", schedule, LRScheduler, lambda make: make_schedule(make, optimizer, 10, {}))
+        if isinstance(found, ReduceLROnPlateau):
+            raise FairlabError("a schedule moves at every step, and ReduceLROnPlateau at validations; choose another")
+
+
+def _made(key: str, node: Mapping[str, Any], kind: type, make: Any) -> Any:
+    """Make an optimizer or a schedule for trial."""
+    try:
+        made = make(build({**node, PARTIAL: True}))
+    except (TypeError, ValueError, RuntimeError) as error:
+        said = " ".join(str(error).split())
+        raise FairlabError(f"{key}: {node[TARGET]} cannot be made ({said}); give it other values") from error
+    if not isinstance(made, kind):
+        raise FairlabError(f"{key}.{TARGET}={node[TARGET]} makes a {type(made).__name__}; name a {kind.__name__}")
+    return made
+
+
+def build_callbacks(nodes: Mapping[str, Any], loggers: Sequence[Any]) -> list[Any]:
+    """Build callbacks of Lightning.
+
+    Args:
+        nodes: configuration of each callback, by its name.
+        loggers: loggers of the run.
+
+    Raises:
+        FairlabError: what a node names is no callback, or it writes to a logger and there is none.
+    """
+    from lightning.pytorch.callbacks import Callback, DeviceStatsMonitor, LearningRateMonitor
+
+    callbacks = {name: build(node) for name, node in nodes.items()}
+    for name, callback in callbacks.items():
+        kind = type(callback).__name__
+        if not isinstance(callback, Callback):
+            raise FairlabError(
+                f"callbacks.{name} is a {kind} and no callback; name a class of lightning.pytorch.callbacks"
+            )
+        if isinstance(callback, LearningRateMonitor | DeviceStatsMonitor) and not loggers:
+            raise FairlabError(f"{kind} (callbacks.{name}) writes to a logger; give one, for example logger=csv")
+    return list(callbacks.values())

@@ -1,0 +1,44 @@
+"""Early stopping: when validation has not improved for long enough."""
+
+from __future__ import annotations
+
+import math
+
+
+class EarlyStopping:
+    """Count of validations since the lowest value.
+
+    It is asked in the middle of a validation, between saving the best weights and the checkpoint to resume from, so
+    that a resumed run stops where an uninterrupted one does. A callback of its own would run before or after both.
+
+    Args:
+        patience: Number of validations without a new lowest value after which training stops, or None to never stop.
+
+    Attributes:
+        lowest: Lowest value so far; infinity before the first validation.
+        waited: Number of validations since then.
+    """
+
+    def __init__(self, patience: int | None) -> None:
+        self.patience = patience
+        self.lowest = math.inf
+        self.waited = 0
+
+    def improves(self, value: float) -> bool:
+        """Count a validation, and return True if its value is a new lowest one.
+
+        Example:
+            >>> stopping = EarlyStopping(patience=2)
+            >>> [(stopping.improves(value), stopping.is_due) for value in (0.5, 0.7, 0.5)]
+            [(True, False), (False, False), (False, True)]
+        """
+        self.waited += 1
+        if not value < self.lowest:
+            return False
+        self.lowest, self.waited = value, 0
+        return True
+
+    @property
+    def is_due(self) -> bool:
+        """True if training should stop."""
+        return self.patience is not None and self.waited >= self.patience

@@ -1,0 +1,52 @@
+"""From the folder of an exported ensemble to what scores texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairlab.files import holds_run
+from fairlab.run.config.build import build
+
+if TYPE_CHECKING:  # imported where they are used: --help answers at once
+    from fairlab.methods.safety_ensemble.exported.columns import Columns
+    from fairlab.methods.safety_ensemble.exported.export import Ensemble
+    from fairlab.methods.safety_ensemble.sources.combined import Sources
+
+Given = Mapping[str, Mapping[str, Any]]
+
+
+def model_folder(path: Path) -> Path:
+    """The exported ensemble: the folder itself, or ``model`` in the folder of a run."""
+    return path / "model" if holds_run(path) else path
+
+
+def load_columns(
+    folder: str, cache: str | None, given: Given, *, source_scores: bool = False, versions: bool = False
+) -> Columns:
+    """Return the scorer of an exported ensemble in a folder."""
+    from fairlab.methods.safety_ensemble.exported.columns import Columns
+
+    ensemble, sources = load_with_sources(folder, cache, given)
+    return Columns(ensemble, sources, source_scores=source_scores, versions=versions)
+
+
+def load_with_sources(folder: str, cache: str | None = None, given: Given | None = None) -> tuple[Ensemble, Sources]:
+    """An exported ensemble with its sources.
+
+    Args:
+        folder: of the ensemble.
+        cache: a file that keeps source scores; None keeps none.
+        given: settings of its sources by name that stand over those in the folder, such as their addresses.
+
+    Raises:
+        FairlabError: there is none, or it names what may not be built.
+    """
+    from fairlab.methods.safety_ensemble.exported.export import load_ensemble
+    from fairlab.methods.safety_ensemble.exported.trust import read_sources
+    from fairlab.methods.safety_ensemble.sources.combined import Sources
+
+    ensemble = load_ensemble(Path(folder))
+    nodes = read_sources(Path(folder), given or {})
+    return ensemble, Sources([build(node) for node in nodes.values()], cache=cache)

@@ -1,0 +1,62 @@
+"""Which files decide the numbers of benchmarks, and what a changed one ends in."""
+
+import pytest
+
+from fairlab.benchmarks.inputs import changed_file, facts_of, refuse_changed_files
+from fairlab.data.groups import read_groups
+from fairlab.data.published.download import locate
+from fairlab.data.reads import noting_reads
+from fairlab.files import sha256
+from fairlab.record import Record
+from fairlab.types import FairlabError
+from tests.conftest import make_groups, row, write_rows
+
+
+class Settings:
+    version = 3
+
+    def __init__(self, **values):
+        vars(self).update(values)
+
+
+def test_a_file_of_a_model_that_differs_is_named():
+    facts = {"sha256": "a", "files": {"config.json": "1", "tokenizer.json": "2"}}
+    assert changed_file(facts, facts) is None
+    assert changed_file(facts, facts | {"sha256": "b"}) == ""
+    assert changed_file(facts, facts | {"files": {"config.json": "1", "tokenizer.json": "3"}}) == "tokenizer.json"
+    assert changed_file(facts, facts | {"files": {**facts["files"], "modules.json": "4"}}) == "modules.json"
+    assert changed_file({"sha256": "a"}, facts) is None  # a record that is older than hashes of files
+
+
+def test_what_a_benchmark_reads_and_names_is_hashed(tmp_path):
+    groups = write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(3)])
+    own, named = tmp_path / "own.txt", tmp_path / "named.txt"
+    own.write_text("one")
+    named.write_text("two")
+    with noting_reads() as read:
+        read_groups(groups)
+        read_groups("embedded/people")
+    locate("glue/STS-B/dev.tsv", own)  # outside: not read by the benchmark
+    facts = facts_of(Settings(limit=3, place=own, long="x" * 5000, none="no\0file"), read, {"sets": [str(named)]})
+    assert facts["version"] == 3
+    files = facts["files"]
+    embedded = [name for name in files if name.startswith("fairlab/")]
+    assert set(files) == {groups, str(own), str(named), *embedded}
+    assert len(embedded) == 1
+    assert files[groups] == sha256(tmp_path / "groups.jsonl")
+
+
+@pytest.mark.parametrize("change", ["changed", "gone"])
+def test_data_that_changed_is_one_sentence(tmp_path, change):
+    file = tmp_path / "set.jsonl"
+    file.write_text("one")
+    record = Record(tmp_path, {}, "command")
+    record.provenance["benchmarks"] = {"cced": {"version": 1, "files": {str(file): sha256(file)}}}
+    refuse_changed_files(record, ["cced", "seat"], "start a new run")
+    if change == "gone":
+        file.unlink()
+    else:
+        file.write_text("two")
+    with pytest.raises(FairlabError, match=rf"{file}.*{'is gone' if change == 'gone' else 'changed since'}.*; start a"):
+        refuse_changed_files(record, ["cced"], "start a new run")
+    refuse_changed_files(record, ["seat"], "start a new run")

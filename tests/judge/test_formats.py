@@ -1,0 +1,166 @@
+"""Readers of other tools, on files that the tools themselves wrote (experiments/judge/make_models.py says how)."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+from fairlab.judge.reading import read_tool_run, read_tool_runs
+from fairlab.types import FairlabError
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def scores(place, metric):
+    return next(one for one in read_tool_run(place).tasks if one.metric == metric)
+
+
+@pytest.mark.parametrize("name", ["tiny_a", "tiny_b"])
+@pytest.mark.parametrize("metric", ["acc", "acc_norm"])
+def test_the_mean_is_what_lm_eval_printed(name, metric):
+    found = scores(FIXTURES / "lm_eval" / name, metric)
+    assert found.mean == pytest.approx(found.reported, abs=1e-12)
+    assert (found.task, len(found.ids), found.higher_is_better) == ("sums", 20, True)
+    assert found.settings["shots"] == "0"
+
+
+@pytest.mark.parametrize(("name", "mean"), [("a.eval", 7 / 12), ("b.json", 10 / 12)])
+def test_the_mean_is_what_inspect_printed(name, mean):
+    found = scores(FIXTURES / "inspect" / name, "match")
+    assert found.mean == pytest.approx(mean)
+    assert found.reported == pytest.approx(mean)
+    assert dict(zip(found.ids, found.clusters, strict=True)) == {f"q{k}": str(k // 3) for k in range(12)}
+
+
+@pytest.mark.parametrize("name", ["tiny_a", "tiny_b"])
+def test_every_eval_ever_has_the_scores_of_the_tool_it_was_converted_from(name):
+    converted = scores(FIXTURES / "every_eval_ever" / f"{name}.json", "acc")
+    original = scores(FIXTURES / "lm_eval" / name, "acc")
+    assert converted.ids == original.ids
+    assert np.array_equal(converted.values, original.values)
+    assert converted.mean == pytest.approx(converted.reported)
+    assert read_tool_run(FIXTURES / "every_eval_ever" / f"{name}.json").name == f"lab/{name}"
+
+
+def helm_run(folder, values):
+    """Write a run as HELM does, of which one instance was perturbed."""
+    folder.mkdir()
+    spec = {"name": "sums:model=lab_a", "adapter_spec": {"model": "lab/a", "max_train_instances": 5}}
+    (folder / "run_spec.json").write_text(json.dumps(spec))
+    stats = [
+        {"instance_id": f"id{k}", "stats": [{"name": {"name": "exact_match", "split": "test"}, "mean": value}]}
+        for k, value in enumerate(values)
+    ]
+    stats.append({**stats[0], "perturbation": {"name": "typos"}})
+    (folder / "per_instance_stats.json").write_text(json.dumps(stats))
+    states = [{"instance": {"id": f"id{k}", "input": {"text": f"sum {k}"}}} for k in range(len(values))]
+    (folder / "scenario_state.json").write_text(json.dumps({"request_states": states}))
+    return folder
+
+
+def test_helm_without_perturbed_instances(tmp_path):
+    run = read_tool_run(helm_run(tmp_path / "helm", [1.0, 0.0, 1.0]))
+    (found,) = run.tasks
+    assert (run.name, found.task, found.metric) == ("lab/a", "sums", "exact_match")
+    assert found.values.tolist() == [1.0, 0.0, 1.0]
+    assert found.settings == {"max_train_instances": "5"}
+    assert len(set(found.texts)) == 3
+
+
+def test_mteb_has_its_tasks_as_items(tmp_path):
+    (tmp_path / "model_meta.json").write_text(json.dumps({"name": "lab/encoder"}))
+    for task, values in (("STS", [0.8, 0.6]), ("Pairs", [0.5])):
+        entries = [{"main_score": value, "hf_subset": "en"} for value in values]
+        content = {"task_name": task, "mteb_version": "2.1.0", "scores": {"test": entries}}
+        (tmp_path / f"{task}.json").write_text(json.dumps(content))
+    (found,) = read_tool_run(tmp_path).tasks
+    assert dict(zip(found.ids, found.values, strict=True)) == {"Pairs": 0.5, "STS": pytest.approx(0.7)}
+
+
+def test_a_table_of_items_in_every_format(tmp_path):
+    table = pandas.DataFrame({"id": ["x", "y", "z"], "score": [1.0, 0.5, 0.0], "group": ["p", "p", "q"]})
+    table.to_csv(tmp_path / "a.csv", index=False)
+    table.to_parquet(tmp_path / "b.parquet")
+    table.to_json(tmp_path / "c.jsonl", orient="records", lines=True)
+    for run in read_tool_runs(tmp_path):
+        (found,) = run.tasks
+        assert (found.ids, found.values.tolist()) == (("x", "y", "z"), [1.0, 0.5, 0.0])
+        assert found.clusters == ("p", "p", "q")
+
+
+def test_answers_to_one_item_are_averaged(tmp_path):
+    (tmp_path / "a.csv").write_text("id,score\nx,1\nx,0\ny,1\n")
+    (found,) = read_tool_run(tmp_path / "a.csv").tasks
+    assert dict(zip(found.ids, found.values, strict=True)) == {"x": 0.5, "y": 1.0}
+
+
+def changed(folder, name, old, new):
+    """A copy of a fixture with a text replaced."""
+    shutil.copytree(FIXTURES, folder / "fixtures")
+    file = folder / "fixtures" / name
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("inspect/b.json", '"version": 2', '"version": 9', "is of version 9 of inspect's log format"),
+        ("inspect/b.json", '"success"', '"cancelled"', "a run that ended as 'cancelled'; finish it first"),
+        ("lm_eval/tiny_a/results_2026-11-26.json", '"configs"', '"conf"', "is not as lm-evaluation-harness 0.4 writes"),
+        ("lm_eval/tiny_a/samples_sums_2026-11-26.jsonl", '"metrics"', '"m"', "line 1 has no list 'metrics'"),
+        ("lm_eval/tiny_a/samples_sums_2026-11-26.jsonl", '"doc_id": 0,', '"doc_id', "line 1 cannot be read as JSON"),
+        ("every_eval_ever/tiny_a_samples.jsonl", '"score"', '"points"', "line 1 has no sample_id or no score"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(tmp_path, name, old, new, message):
+    file = changed(tmp_path, name, old, new)
+    file = file.with_name("tiny_a.json") if name.startswith("every") else file
+    with pytest.raises(FairlabError, match=message) as error:
+        read_tool_run(file if file.suffix == ".json" else file.parent)
+    assert "\n" not in str(error.value)
+
+
+def test_a_log_that_is_cut_off(tmp_path):
+    whole = (FIXTURES / "inspect" / "a.eval").read_bytes()
+    file = tmp_path / "a.eval"
+    file.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FairlabError, match="holds no results that can be read"):
+        read_tool_run(file)
+    damaged = bytearray(whole)
+    middle = whole.find(b"header.json") + 60
+    damaged[middle : middle + 40] = bytes(40)
+    file.write_bytes(bytes(damaged))
+    with pytest.raises(FairlabError, match="is cut off or damaged"):
+        read_tool_run(file)
+
+
+def test_runs_without_items_and_other_files(tmp_path):
+    shutil.copy(FIXTURES / "lm_eval" / "tiny_a" / "results_2026-11-26.json", tmp_path)
+    with pytest.raises(FairlabError, match="run the tool with --log_samples"):
+        read_tool_run(tmp_path)
+    (tmp_path / "results_2026-11-26.json").unlink()
+    (tmp_path / "notes.json").write_text("{}")
+    with pytest.raises(FairlabError, match=r"holds no results that can be read; known are those of .*inspect"):
+        read_tool_run(tmp_path)
+    with pytest.raises(FairlabError, match="does not exist"):
+        read_tool_run(tmp_path / "nowhere")
+    with pytest.raises(FairlabError, match=r"holds 2 runs \(results_"):
+        read_tool_run(FIXTURES / "lm_eval")
+
+
+def test_scores_that_are_no_numbers(tmp_path):
+    (tmp_path / "a.csv").write_text("id,score\nx,high\n")
+    with pytest.raises(FairlabError, match="has no id, or no number as its score"):
+        read_tool_run(tmp_path / "a.csv")
+    (tmp_path / "a.csv").write_text("id,score\nx,nan\n")
+    with pytest.raises(FairlabError, match="item x of a has no finite score"):
+        read_tool_run(tmp_path / "a.csv")
+    (tmp_path / "a.csv").write_text("id,score,model\nx,1,m\ny,1,n\n")
+    with pytest.raises(FairlabError, match=r"scores of several models \(m, n\)"):
+        read_tool_run(tmp_path / "a.csv")

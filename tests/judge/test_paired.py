@@ -1,0 +1,98 @@
+"""Paired differences: hand-computed values, reference implementations, and coverage by simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest, ttest_rel
+
+from fairlab.judge.paired import paired_difference, sign_flip_p
+
+
+def test_with_independent_items_it_is_the_paired_t_interval():
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=30), rng.normal(size=30) + 0.3
+    found = paired_difference(first, second)
+    expected = ttest_rel(second, first).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    inner = ttest_rel(second, first).confidence_interval(0.90)
+    assert found.inner == pytest.approx((inner.low, inner.high))
+
+
+def test_with_right_and_wrong_answers_the_test_is_mcnemars_exact_one():
+    first = np.array([1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1.0])
+    second = np.array([1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 0, 1.0])
+    assert paired_difference(first, second).p == pytest.approx(binomtest(1, 6).pvalue)
+
+
+def test_clusters_by_hand():
+    """Cluster sums 2, 0, ..., 0 over eight clusters of two items; mean 1/8, residuals 7/4 and seven times -1/4."""
+    first, second = np.zeros(16), np.zeros(16)
+    second[:2] = 1
+    clusters = [str(k // 2) for k in range(16)]
+    found = paired_difference(first, second, clusters)
+    error = math.sqrt(8 / 7 * ((7 / 4) ** 2 + 7 * (1 / 4) ** 2)) / 16
+    assert found.difference == 1 / 8
+    assert found.high - found.difference == pytest.approx(2.364624 * error, rel=1e-6)  # t of 7 degrees
+    assert (found.units, found.n, found.changed, found.p) == (8, 16, 2, 1.0)
+
+
+def test_too_few_items_have_no_interval_but_a_p_value():
+    found = paired_difference(np.zeros(5), np.ones(5))
+    assert math.isnan(found.low)
+    assert math.isnan(found.detectable)
+    assert found.needed is None
+    assert found.p == pytest.approx(2 / 2**5)
+
+
+def test_equal_scores():
+    found = paired_difference(np.ones(20), np.ones(20))
+    assert (found.difference, found.p, found.changed, found.needed) == (0.0, 1.0, 0, None)
+
+
+def test_many_items_are_drawn_and_agree_with_the_exact_test():
+    rng = np.random.default_rng(3)
+    sums = rng.normal(size=14) + 0.4
+    exact = sign_flip_p(sums)
+    drawn = sign_flip_p(np.concatenate([sums, [1e-300]]))  # one unit more, which moves nothing: signs are drawn
+    assert drawn == pytest.approx(exact, abs=0.01)
+
+
+@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=1, max_size=12))
+@settings(max_examples=50, deadline=None)
+def test_the_p_value_does_not_depend_on_the_order_of_the_models(values):
+    sums = np.array(values)
+    assert sign_flip_p(sums) == sign_flip_p(-sums)
+
+
+def test_the_detectable_difference_is_found_with_a_power_of_80_percent():
+    rng = np.random.default_rng(0)
+    detectable = paired_difference(np.zeros(200), rng.normal(size=200)).detectable
+    found = [
+        ttest_rel(rng.normal(size=200) + detectable, np.zeros(200)).pvalue < 0.05  # deviation 1, as above
+        for _ in range(1000)
+    ]
+    assert np.mean(found) == pytest.approx(0.8, abs=0.08)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("units", [30, 120])
+@pytest.mark.parametrize("size", [1, 4])
+def test_coverage_and_false_findings(units, size):
+    """2,000 simulated pairs of models without a difference, with items that share a group's difficulty."""
+    rng = np.random.default_rng([units, size])
+    covered = false = 0
+    for trial in range(2000):
+        shared = rng.normal(size=(units, 1))
+        difficulty = shared + rng.normal(size=(units, size))
+        group = rng.normal(size=(units, 1)) * 0.5
+        first = (difficulty + group + rng.normal(size=(units, size)) > 0).astype(float).ravel()
+        second = (difficulty - group + rng.normal(size=(units, size)) > 0).astype(float).ravel()
+        clusters = np.repeat(np.arange(units), size).astype(str).tolist()
+        found = paired_difference(first, second, clusters, seed=trial)
+        covered += found.low <= 0 <= found.high
+        false += found.p < 0.05
+    assert 0.93 <= covered / 2000 <= 0.97
+    assert false / 2000 <= 0.06

@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+
+from fairlab.judge.pairing import pair_items
+from fairlab.judge.scores import TaskScores
+from fairlab.types import FairlabError
+
+
+def scores(ids, texts=()):
+    return TaskScores("sums", "acc", tuple(ids), np.zeros(len(ids)), texts=tuple(texts))
+
+
+def test_items_are_joined_by_identifier_and_the_rest_is_counted():
+    found = pair_items(scores("abcd"), scores("dbx"))
+    assert (found.first, found.second, found.by) == ([1, 3], [1, 0], "id")
+    assert (found.only_first, found.only_second, found.conflicts) == (2, 1, 0)
+
+
+def test_an_item_with_the_same_identifier_and_another_input_is_left_out():
+    found = pair_items(scores("abc", ["text:1", "text:2", "text:3"]), scores("abc", ["text:1", "text:2", "text:9"]))
+    assert (found.first, found.conflicts) == ([0, 1], 1)
+
+
+def test_identifiers_that_mean_other_items_give_way_to_inputs():
+    found = pair_items(scores("abc", ["text:1", "text:2", "text:2"]), scores("abc", ["text:2", "text:1", "text:2"]))
+    assert found.by == "text"
+    assert (found.first, found.second) == ([0, 1, 2], [1, 0, 2])  # of two equal inputs, the first with the first
+
+
+def test_hashes_of_other_things_are_not_compared():
+    found = pair_items(scores("ab", ["document:1", "document:2"]), scores("ab", ["text:7", "text:8"]))
+    assert (found.first, found.by, found.conflicts) == ([0, 1], "id", 0)
+
+
+def test_nothing_in_common():
+    with pytest.raises(FairlabError, match="share no item of sums, by identifier or by input"):
+        pair_items(scores("ab"), scores("cd"))

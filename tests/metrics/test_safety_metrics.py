@@ -1,0 +1,95 @@
+"""Counterfactual variance, flips and sliced averages against plain Python."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlab.metrics.acv import (
+    CounterfactualVariance,
+    average_counterfactual_variance,
+    set_flips,
+    set_numbers,
+    set_variances,
+)
+from fairlab.metrics.equalised_odds import equalised_odds_gap
+from fairlab.metrics.sliced_averages import SlicedAverages, largest_gap, sliced_averages
+
+SCORES = st.integers(0, 20).map(lambda value: value / 20)
+EXAMPLES = st.lists(
+    st.tuples(SCORES, st.sampled_from([None, "a", "b", "c", "d"]), st.integers(-1, 3), st.integers(0, 1)),
+    min_size=1,
+    max_size=40,
+)
+
+
+@given(EXAMPLES)
+def test_acv_is_plain_python(examples):
+    scores, sets = [e[0] for e in examples], [e[1] for e in examples]
+    variances = []
+    for name in dict.fromkeys(name for name in sets if name is not None):
+        of_set = [score for score, other in zip(scores, sets, strict=True) if other == name]
+        if len(of_set) > 1:
+            variances.append(statistics.pvariance(of_set))
+    expected = statistics.fmean(variances) if variances else math.nan
+    assert average_counterfactual_variance(scores, sets) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@given(EXAMPLES, st.integers(0, 1))
+def test_sliced_averages_are_plain_python(examples, of):
+    scores, _, slices, truth = zip(*examples, strict=True)
+    means, sizes = sliced_averages(scores, slices, truth, of, 4)
+    for k in range(4):
+        chosen = [e[0] for e in examples if e[2] == k and e[3] == of]
+        assert sizes[k] == len(chosen)
+        expected = statistics.fmean(chosen) if chosen else math.nan
+        assert means[k] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    held = [value for value in means if not math.isnan(value)]
+    expected = max(held) - min(held) if len(held) > 1 else math.nan
+    assert float(largest_gap(means)) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@given(EXAMPLES, st.lists(st.integers(0, 40), max_size=5))
+def test_splitting_batches_any_way_changes_nothing(examples, cuts):
+    numbers = {None: -1, "a": 0, "b": 1, "c": 2, "d": 3}
+    scores = torch.tensor([e[0] for e in examples], dtype=torch.float64)
+    sets = torch.tensor([numbers[e[1]] for e in examples])
+    slices, truth = (torch.tensor([e[k] for e in examples]) for k in (2, 3))
+    variance, averages = CounterfactualVariance(), SlicedAverages(4)
+    edges = [0, *sorted(min(cut, len(examples)) for cut in cuts), len(examples)]
+    for start, end in itertools.pairwise(edges):
+        variance.update(scores[start:end], sets[start:end])
+        averages.update(scores[start:end], slices[start:end], truth[start:end])
+    whole = average_counterfactual_variance(scores.numpy(), [e[1] for e in examples])
+    assert variance.compute().item() == pytest.approx(whole, abs=1e-12, nan_ok=True)
+    for of in (0, 1):
+        expected = sliced_averages(scores.numpy(), slices.numpy(), truth.numpy(), of, 4)[0]
+        np.testing.assert_allclose(averages.compute()[of].numpy(), expected, atol=1e-12)
+
+
+def test_a_metric_that_saw_no_batch_has_no_value():
+    assert math.isnan(CounterfactualVariance().compute().item())
+    assert SlicedAverages(2).compute().isnan().all()
+
+
+def test_flips_by_hand():
+    place, names = set_numbers(["x", "x", "y", "y", "z", None])
+    assert (place.tolist(), names) == ([0, 0, 1, 1, -1, -1], ["x", "y"])
+    assert set_flips([0.4, 0.5, 0.5, 0.9, 0.1, 0.2], place, 0.5).tolist() == [1.0, 0.0]
+    assert set_variances([0.4, 0.5, 0.5, 0.9, 0.1, 0.2], place) == pytest.approx([0.0025, 0.04])
+
+
+def test_equalised_odds_by_hand():
+    scores = [0.9, 0.1, 0.9, 0.9, 0.9, 0.1]
+    slices, truth = [0, 0, 1, 1, 0, 1], [0, 0, 0, 0, 1, 1]
+    # False positive rates 1/2 and 1, true positive rates 1 and 0.
+    assert float(equalised_odds_gap(scores, slices, truth, 0.5, 2)) == 1.0
+    assert float(equalised_odds_gap(scores[:4], slices[:4], truth[:4], 0.5, 2)) == 0.5
+    assert math.isnan(equalised_odds_gap(scores[:2], slices[:2], truth[:2], 0.5, 2))

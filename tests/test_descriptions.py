@@ -1,0 +1,72 @@
+"""Every method, augmentation, rewriter, debiasing and source says on its class what it is."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+import yaml
+from hydra.utils import get_class
+
+CONF = Path(__file__).parents[1] / "conf"
+GROUPS = ("method", "debiasing", "augmentation", "rewriter", "source")
+
+
+def targets(node, group):
+    """Classes of a file that are parts of its own group, not those of a part of theirs."""
+    if not isinstance(node, dict):
+        return
+    if "_target_" in node:
+        yield node["_target_"]
+    elif group == "source":
+        for value in node.values():
+            yield from targets(value, group)
+
+
+def classes(group):
+    files = sorted((CONF / group).rglob("*.yaml"))
+    nodes = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
+    return sorted({name for node in nodes for name in targets(node, group)})
+
+
+CLASSES = {name: group for group in GROUPS for name in classes(group)}
+
+
+def test_classes_of_every_group_are_found():
+    assert len(CLASSES) >= 45
+    assert set(CLASSES.values()) == set(GROUPS)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_part_says_what_it_is(name):
+    part = get_class(name)
+    for field in ("title", "limits", "citation"):
+        assert isinstance(getattr(part, field), str), field
+        assert getattr(part, field).strip() == getattr(part, field) != "", field
+    assert part.limits.endswith("."), part.limits
+    if part.citation.startswith("@"):
+        entry = re.fullmatch(r"@(inproceedings|article|misc)\{[a-z]+\d{4}[a-z]+,\n(.*)\n\}", part.citation, re.DOTALL)
+        assert entry, part.citation
+        fields = re.findall(r"^  (\w+) = \{", entry[2], re.MULTILINE)
+        assert fields in ([a, "author", b, "year"] for a in ["title"] for b in ("booktitle", "journal", "howpublished"))
+        assert part.citation.count("{") == part.citation.count("}")
+    else:
+        assert part.citation.endswith("."), part.citation
+
+
+def test_no_two_parts_have_the_same_title():
+    found = defaultdict(list)
+    for name in CLASSES:
+        found[get_class(name).title].append(name)
+    assert not {title: names for title, names in found.items() if len(names) > 1}
+
+
+def test_entries_with_the_same_key_say_the_same():
+    found = defaultdict(set)
+    for name in CLASSES:
+        citation = get_class(name).citation
+        if citation.startswith("@"):
+            found[citation.partition(",")[0]].add(citation)
+    assert not [key for key, entries in found.items() if len(entries) > 1]
