@@ -61,12 +61,17 @@ _ALTERNATIVE = re.compile(
     r"\b(?:s?he|him|hers?|his|himself|herself)(\s?/\s?)(?=(?:s?he|him|hers?|his|himself|herself)\b)", re.IGNORECASE
 )
 
-_SPACE = re.compile(r"\s+")
+_SPACE = re.compile(r"\s{2,}|[^\S ]|\A\s|\s\Z")  # all but single blanks between words
 _LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
 # Signs between which and a word a blank is read, as no parser parts them.
 _GLUE = re.compile(
     r"(?<=\w)(?=[\\^|~=+%$§†])|(?<=[\\^|~=+§†])(?=\w)|(?<=\w)(?=-(?:\s|$))|(?:(?<=\s)|(?<=^))-(?=\w)"
     r"|(?<=[^\W\d_]{2})(?=[(\[{]\w)|(?<=\w[!?;)\]}\"*])(?=[^\W\d_]{2})|(?<=[.,!?])(?=\[)|(?<=\w\w\.)(?=[A-Z][a-z])"
+)
+# Told sooner: where none of these stands, no blank is missing.
+_MAY_GLUE = re.compile(
+    r"[\\^|~=+%$§†(\[{!?;)\]}\"*.,-](?:(?<=[\\^|~=+%$§†])|(?<=-)|(?<=[(\[{])\w|(?<=[!?;)\]}\"*])[^\W\d_]"
+    r"|(?<=\.)[A-Z]|(?<=[.,!?])\[)"
 )
 _ADDRESS = re.compile(r"\S*(?:://|www\.)\S*|[\w.+-]+@[\w.-]+|`[^`]*`|\S+\.\w+/\S*")
 
@@ -76,7 +81,7 @@ class Draft:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts, self.ends = array("q", range(len(text))), array("q", range(1, len(text) + 1))
+        self.starts, self.ends = array("q"), array("q")  # empty as long as nothing was changed
 
     def change(self, changes: Iterable[Change]) -> None:
         """Make changes, given from left to right; what is put between two characters stands for nothing."""
@@ -86,6 +91,8 @@ class Draft:
         for start, end, new in changes:
             if start < position or self.text[start:end] == new:
                 continue
+            if not self.starts:
+                self.starts, self.ends = array("q", range(len(self.text))), array("q", range(1, len(self.text) + 1))
             pieces += [self.text[position:start], new]
             if new:
                 first = self.starts[start] if start < len(self.text) else (self.ends[-1] if self.ends else 0)
@@ -124,7 +131,7 @@ def clean(text: str) -> tuple[str, array[int], array[int]]:
     if not draft.text.isascii():
         _clean_letters(draft)
     draft.replace(_CONTROL, " ")
-    if len(_LINE_END.findall(draft.text)) or draft.text[:1] in "->*+#•–— \t":
+    if _LINE_END.search(draft.text) or draft.text[:1] in "->*+#•–— \t":
         draft.change(list(_line_starts(draft.text)))
         draft.change(_joined(match) for match in _HYPHENATED.finditer(draft.text))
     if any(sign in draft.text for sign in "*_~["):
@@ -145,7 +152,7 @@ def _parted(text: str) -> Iterator[Change]:
         if any(sign in text for sign in ("/", "www.", "@", "`"))
         else []
     )
-    for match in _GLUE.finditer(text):
+    for match in _GLUE.finditer(text) if _MAY_GLUE.search(text) else ():
         if not any(start <= match.start() < end for start, end in kept):
             yield *match.span(), match[0] + " "
 

@@ -15,11 +15,17 @@ from functools import lru_cache
 
 from fairlab.text.cleaning import clean
 
-# What a text may hold that is read as it stands; other texts are looked at closely.
-_PLAIN_SIGNS = re.compile(r"[A-Za-z0-9À-ÖØ-öø-ž .,;:!?'\"()$£#@/–—…-]*")
-_GLUED_PRICE = re.compile(r"\w\$")
-_STROKE = re.compile(r"/(?:(?<=[sS]/)|(?<=[hH]e/)|(?<=[eE][rR]/)|(?<=im/)|(?<=IM/)|(?<=lf/)| ?[hH]|[sS]|m)")
-_GLUED = re.compile(r"[!?;)\"(](?<=[A-Za-z].)[A-Za-z(]|\.(?<=\w\w.)[A-Z]")
+# The first sign for which a text is looked at closely; most texts hold none, and this search is all that they cost.
+_UNUSUAL = re.compile(
+    r"""[^A-Za-z0-9 ,':À-ÖØ-öø-ž£…]
+    (?:(?<=[^.!?;()"$#@/–—-])  # any sign but these, which are usual by themselves:
+    |(?<=\A[-–—#])  # at the start of a text
+    |(?<=\w-)(?=\s|\Z)|(?<=\s-)\w  # at one end of a word
+    |(?<=\w\w\.)[A-Z]|(?<=\w[!?;)"(])\w|(?<=\w\$)  # between two words
+    |(?<=/)\ ?[hHsSmM])  # between two pronouns
+    """,
+    re.VERBOSE,
+)
 # Parts of words that say nothing: a hyphen at the end of a line, and signs that nobody sees.
 _UNSEEN = re.compile(r"[-\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
@@ -136,12 +142,8 @@ class View:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text holds nothing that is read in another way, as far as is told at once."""
-    if _PLAIN_SIGNS.fullmatch(text) is None or "  " in text or text[:1] in " -–—#" or text[-1:] in " -":
-        return False
-    if "- " in text or " -" in text or ("$" in text[1:] and _GLUED_PRICE.search(text)):
-        return False
-    return _GLUED.search(text) is None and ("/" not in text or (_STROKE.search(text) is None and " /" not in text))
+    """Whether a text is told at once to be read as it stands."""
+    return _UNUSUAL.search(text) is None and "  " not in text and text.strip(" ") == text
 
 
 @lru_cache(maxsize=64)

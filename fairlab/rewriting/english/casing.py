@@ -11,6 +11,7 @@ from fairlab.rewriting.english.agreement import is_known
 from fairlab.rewriting.english.given_names import BEFORE_SURNAMES
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED
 from fairlab.text.view import View, read_view
+from fairlab.types import unaccented
 
 FEWEST = 3  # words of a text whose case may be taken away: fewer are an acronym or a label
 _WORD = re.compile(r"[^\W\d_]+")
@@ -32,7 +33,7 @@ def read_cased(text: str) -> View:
     upper, lower = view.text.isupper(), view.text.islower()
     if not (upper or lower):
         return view
-    words = _WORD.findall(view.text)
+    words = _WORD.findall(unaccented(view.text))
     if len(words) < FEWEST or (lower and capitalised().isdisjoint(words)):
         return view
     cased = _sentence_case(view.text.lower())
@@ -44,18 +45,23 @@ def read_cased(text: str) -> View:
 
 
 def _sentence_case(text: str) -> str:
-    """A text in small letters with the capitals that can be told."""
-    letters = list(text)
-    for match in _STARTS.finditer(text):
-        letters[match.start(1)] = letters[match.start(1)].upper()
+    """Return a text in small letters with the capitals that can be told."""
+    letters, known = list(text), capitalised()
+    places = [match.start(1) for match in _STARTS.finditer(text)]
     named = -1
     for match in _WORD.finditer(text):
-        word = match[0]
-        after_name = named == match.start() - 1 and text[named] == " "
-        name = _is_name(word, text, match.end()) or (after_name and _may_be_surname(word))
-        if name or word == "i" or word in _TITLES:
-            letters[match.start()] = letters[match.start()].upper()
-        named = match.end() if name or word in _TITLES else -1
+        start, word = match.start(), match[0]
+        follows = named == start - 1 and text[named] == " "
+        if not (follows or word in known or not word.isascii()):
+            continue
+        title = word in _TITLES
+        name = _is_name(word, text, match.end()) or (follows and _may_be_surname(word))
+        if name or title or word == "i":
+            places.append(start)
+        if name or title:
+            named = match.end()
+    for place in places:
+        letters[place] = letters[place].upper()
     return "".join(letters)
 
 

@@ -24,7 +24,7 @@ from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, SUBJECT, case_by_neighbours
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
-from fairlab.text.view import Edit
+from fairlab.text.view import Edit, View
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL, fold
 
@@ -62,16 +62,14 @@ class LexicalRules:
         if table is None:
             table = self._table(lambda attribute: target if source in (None, attribute) else attribute)
             self.tables[target, source] = table
-        view = read_cased(text)
-        return view.write(self._run(view.text, table, target, source))
+        return self._run(read_cased(text), table, target, source)
 
     def exchange(self, text: str, other: dict[str, str]) -> str:
         """``text`` with every attribute turned to the one ``other`` names."""
         table = self.tables.get(("", None))
         if table is None:
             table = self.tables["", None] = self._table(lambda attribute: other.get(attribute, attribute))
-        view = read_cased(text)
-        return view.write(self._run(view.text, table, ""))
+        return self._run(read_cased(text), table, "")
 
     def _table(self, goal: Callable[[str], str]) -> dict[str, Action]:
         """The action for every way of writing every single-word form, and for the first words of longer ones."""
@@ -123,20 +121,21 @@ class LexicalRules:
                 return Action("subject" if changes_number else "plain", new, sense)
         return None
 
-    def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> list[Edit]:
-        """The edits that turn a text, as it is read, by a table."""
+    def _run(self, view: View, table: dict[str, Action], target: str, source: str | None = None) -> str:
+        """Return the original of a view with its text turned by a table."""
+        text = view.text
         pieces = _split(text)
         if not text.isascii():
             table = WithAccents(table)
         hits = [place for place, word in zip(range(0, len(pieces), 2), pieces[::2], strict=True) if word in table]
         if not hits:
-            return []
+            return view.original
         if target and target != NEUTRAL:
             neutral = [table[pieces[place]].neutral for place in hits]
             if any(neutral) and (not all(neutral) or self._several_people(pieces, hits[0])):
                 hits = [place for place, is_neutral in zip(hits, neutral, strict=True) if not is_neutral]
-        spans = _spans(pieces)
         kept = protected_spans(text, quotations=self.keep_quotations)
+        spans = _spans(pieces) if kept or not view.is_plain else []
         if kept:
             hits = [place for place in hits if not any(start <= spans[place][0] < end for start, end in kept)]
         if target and ("/" in text or " or " in text.lower()):
@@ -148,7 +147,11 @@ class LexicalRules:
                 pieces[place] = action.new
             elif action.kind != "same" and pieces[place]:  # empty: part of a longer term that is turned already
                 work.turn(place, action)
-        return [Edit(*span, piece) for span, piece in zip(spans, pieces, strict=True) if piece != text[slice(*span)]]
+        if view.is_plain:
+            return "".join(pieces)
+        return view.write(
+            Edit(*span, new) for span, new in zip(spans, pieces, strict=True) if new != text[slice(*span)]
+        )
 
     def _several_people(self, pieces: list[str], place: int) -> bool:
         return any(is_people(word.lower()) for word in pieces[:place:2])
@@ -377,7 +380,8 @@ def _join_alternatives(
         if alike and differ and between in ALTERNATIVE:
             joined.add(first)
             pieces[first] = match_case(pieces[first], pieces[place])
-            spans[first] = (spans[first][0], spans[place][1])
+            if spans:
+                spans[first] = (spans[first][0], spans[place][1])
             del pieces[first + 1 : place + 1], spans[first + 1 : place + 1]
             removed += place - first
         else:

@@ -153,7 +153,7 @@ class MentionFinder:
 
     def listed(self, text: str) -> list[ListedWord]:
         """Listed words that may be mentions as far as the text alone tells, from left to right."""
-        spans = list(self.finder.find(text))
+        spans = list(self.finder.find_read(text))
         if not spans:
             return []
         protected, surnames, last = self._protected(text), self.surnames(text), last_names(text, whole=True)
@@ -185,7 +185,7 @@ class MentionFinder:
     def _protected(self, text: str) -> list[tuple[int, int]]:
         """Stretches in which nothing counts: addresses, works, idioms, and names of no person."""
         found = protected_spans(text, quotations=self.keep_quotations)
-        found += [(span.start, span.end) for span in self.idioms.find(text)]
+        found += [(span.start, span.end) for span in self.idioms.find_read(text)]
         return found + [match.span() for match in not_people_pattern().finditer(text)]
 
     def find(self, text: str, syntax: Syntax) -> list[Mention]:
