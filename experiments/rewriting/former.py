@@ -44,7 +44,9 @@ def made() -> dict[str, list[str]]:
             found[f"rules by neighbours, {axis} to {target}"] = lexical.rewrite_all(texts, goals)
             found[f"word swap, {axis} to {target}"] = [swap(text, target) for text in texts]
     copies = BiaserRewriter(lexicon=load_lexicon("ethnicity")).copies(texts, mentions="first")
-    found["copies of biasers"] = ["\n".join(copy.text for copy in some) for some in copies]
+    found["copies of biasers"] = [
+        "\n".join(copy.text for copy in some) if isinstance(some, list) else "" for some in copies
+    ]
     return found
 
 

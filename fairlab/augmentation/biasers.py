@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.llm.client import LLM
+from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.protocols import RowAugmentation
 from fairlab.rewriting.biasers import BiaserRewriter, Copy
 from fairlab.rewriting.by_llm.llm_morphs import LLMMorph
@@ -25,6 +27,7 @@ NO_BIASER, WITH_BIASER = "entries without a biaser", "entries with a biaser"
 COPIES, UP, DOWN = "copies", "upshifts", "downshifts"
 DUPLICATES = "duplicates left out"
 NOT_MADE = "morphs not made, or with a fault"
+REFUSED = f"rewriter: {ExchangeOutcome.REJECTED}"
 TO = "to/"  # counts of rows by member, before the name
 MENTIONS, MORPHED, UPSHIFTS = ("first", "each"), ("copies", "all"), ("word", "sentence", "llm")
 
@@ -101,12 +104,13 @@ class Biasers(RowAugmentation):
         rewriter.provenance |= {"upshift": upshift, "summary": self.downshift.name}
 
     def expands(self, texts: Sequence[str]) -> list[bool]:
-        """Whether each text holds a biaser."""
-        return [bool(copies) for copies in self.rewriter.copies(texts, mentions="first")]
+        """Return whether each text holds a biaser that can be replaced."""
+        return [isinstance(copies, list) and bool(copies) for copies in self.rewriter.copies(texts, mentions="first")]
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """What becomes of every row, in order."""
-        found = self.rewriter.copies([row.text for row in rows], mentions=self.mentions)
+        """Return what becomes of every row, in order."""
+        answers = self.rewriter.copies([row.text for row in rows], mentions=self.mentions)
+        found = [answer if isinstance(answer, list) else [] for answer in answers]
         morphed: list[str] = []  # texts that are morphed: of every row its own where all are, then its copies
         for row, copies in zip(rows, found, strict=True):
             morphed += [row.text] if self.morph == "all" else []
@@ -114,9 +118,13 @@ class Biasers(RowAugmentation):
         shifts = iter(zip(self.upshift(morphed), self.downshift(morphed), strict=True))
         seen = set[str]()
         entries = [self._new(row.text, seen) for row in rows]
-        return [
+        made = [
             self._made(row, fresh, copies, shifts, seen)
             for row, fresh, copies in zip(rows, entries, found, strict=True)
+        ]
+        return [
+            one if isinstance(answer, list) else replace(one, reason=REFUSED, detail=str(answer), counts={})
+            for one, answer in zip(made, answers, strict=True)
         ]
 
     def _made(self, row: Row, fresh: bool, copies: Sequence[Copy], shifts: Any, seen: set[str]) -> Made:

@@ -124,11 +124,13 @@ class CDA(RowAugmentation):
         counts = {"groups": 1, **Polarity(rewriter.lexicon).tally(answer.versions)}
         return Made(rows=(group_row(row, self.name, rewriter, answer.versions),), counts=counts)
 
-    def _labelled(self, row: Row, swapped: str | None, rewriter: GroupRewriter) -> Made:
-        """The original row, the swapped one, or both."""
+    def _labelled(self, row: Row, swapped: str | NotRewritten | None, rewriter: GroupRewriter) -> Made:
+        """Return the original row, the swapped one, or both; the original alone if it could not be swapped."""
         original = {"id": row.id, row.field: row.text, **row.extra}
         if swapped is None:
             return Made(rows=(original,), counts={NO_WORD: 1})
+        if isinstance(swapped, NotRewritten):
+            return Made(rows=(original,), reason=f"rewriter: {swapped.outcome}", detail=swapped.reason)
         provenance = columns(row, self.name, rewriter, {"swapped": swapped})
         counterpart = {**original, "id": f"{row.id}-cda", row.field: swapped, **provenance}
         kept = (original,) if self.output == "add" else ()

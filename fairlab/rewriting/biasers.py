@@ -114,21 +114,22 @@ class BiaserRewriter:
         )
         self.provenance: dict[str, Any] = {"rewriter": "biasers", "seed": seed}
 
-    def copies(self, texts: Sequence[str], *, mentions: Literal["first", "each"]) -> list[list[Copy]]:
-        """For every text, its copies: for its first biaser, or for each, one by every other member of the set.
+    def copies(self, texts: Sequence[str], *, mentions: Literal["first", "each"]) -> list[list[Copy] | Unaligned]:
+        """Return the copies of every text, or why it has none: one for every other member of the set.
 
         Args:
             texts: any number of texts.
             mentions: which biasers are replaced: ``first`` replaces the first one met, ``each`` every distinct one in
                 turn; all mentions of that biaser in the text follow, other biasers stay.
         """
-        found = []
+        found: list[list[Copy] | Unaligned] = []
         views = [read_cased(text) for text in texts]
         for view, doc in zip(views, parse_views(views, self.entities), strict=True):
             try:
                 turns = self._turns(view, doc)
-            except Unaligned:
-                turns = {}  # a text that cannot be turned as a whole
+            except Unaligned as error:
+                found.append(error)
+                continue
             chosen = list(turns)[:1] if mentions == "first" else list(turns)
             found.append(
                 [
@@ -149,7 +150,7 @@ class BiaserRewriter:
         del texts
         raise FairlabError("rewriter=biasers is for the augmentation biasers alone; use rewriter=rules")
 
-    def swapped(self, texts: Sequence[str]) -> list[str]:
+    def swapped(self, texts: Sequence[str]) -> list[Any]:
         """Not offered; see :meth:`groups`."""
         return self.groups(texts)
 

@@ -13,6 +13,7 @@ from fairlab.llm.exchange import ANSWERED, ExchangeOutcome
 from fairlab.metrics.polarity import Polarity
 from fairlab.protocols import Rewriter
 from fairlab.rewriting.by_llm.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
+from fairlab.rewriting.english.mentions import Unaligned
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.rewriting.word_rewriters import Selection
@@ -38,8 +39,8 @@ class GroupRewriter(Rewriter, Protocol):
         """Every text's neutral version and one version per attribute of the lexicon, in order."""
         ...
 
-    def swapped(self, texts: Sequence[str]) -> list[str]:
-        """Every text with the two attributes of the axis exchanged.
+    def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
+        """Return every text with the two attributes of the axis exchanged, or why it cannot be.
 
         Raises:
             FairlabError: the axis has not two attributes, or the rewriter cannot do it.
@@ -100,8 +101,8 @@ class WordSwapGroups:
         targets = (NEUTRAL, *self.lexicon.attributes)
         return [Versions({target: self.rewriter(text, target) for target in targets}) for text in texts]
 
-    def swapped(self, texts: Sequence[str]) -> list[str]:
-        """Every text with the two attributes exchanged."""
+    def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
+        """Return every text with the two attributes exchanged."""
         return [self.rewriter.swap(text) for text in texts]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
@@ -138,25 +139,28 @@ class RuleGroups:
         """Return versions of every text, or which word of it is joined to others."""
         targets = (NEUTRAL, *self.lexicon.attributes)
         return [
-            NotRewritten(ExchangeOutcome.REJECTED, made)
-            if isinstance(made, str)
-            else Versions(dict(zip(targets, made, strict=True)))
+            _refusal(made) if isinstance(made, Unaligned) else Versions(dict(zip(targets, made, strict=True)))
             for made in self.rewriter.versions(texts, targets)
         ]
 
-    def swapped(self, texts: Sequence[str]) -> list[str]:
-        """Every text with the two attributes exchanged."""
-        return self.rewriter.swap_all(texts)
+    def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
+        """Return every text with the two attributes exchanged, or which word of it is joined to others."""
+        return [_refusal(made) if isinstance(made, Unaligned) else made for made in self.rewriter.exchanges(texts)]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
-        """Every text with the person its selected word means turned to the target.
+        """Return every text with the person its selected word means turned to the target, or why it cannot be.
 
         With ``mode="lexical"``, which knows no persons, all words of the selected word's attribute are turned.
         """
         if self.rewriter.mode == "lexical":
             lexical = self.rewriter.lexical
             return [lexical.rewrite(text, one.target, one.source) for text, one in zip(texts, selections, strict=True)]
-        return list(self.rewriter.rewrite_entities(texts, [[(one.start, one.target)] for one in selections]))
+        found = self.rewriter.turn_people(texts, [[(one.start, one.target)] for one in selections])
+        return [_refusal(made) if isinstance(made, Unaligned) else made for made in found]
+
+
+def _refusal(error: Unaligned) -> NotRewritten:
+    return NotRewritten(ExchangeOutcome.REJECTED, str(error))
 
 
 # The server has said what it has to say about the text; asking again would not help.
@@ -275,7 +279,7 @@ class LLMGroups:
                 "command again to ask for these alone, or leave the texts out with rewriter.unanswered=reject"
             )
 
-    def swapped(self, texts: Sequence[str]) -> list[str]:
+    def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
         """Not offered.
 
         Raises:

@@ -78,8 +78,10 @@ class PerturbableWords:
             for axis, finder in self.finders.items():
                 try:
                     mentions = finder.find(text, syntax)
-                except Unaligned:
-                    continue  # a text that cannot be turned as a whole
+                except Unaligned:  # the rewriter that is asked for one of them says why it cannot be turned
+                    mentions = finder.find_by_neighbours(text)
+                    found[k][axis] = _in_original(_chosen_from(mentions, text), views[k])
+                    continue
                 whole = _whole(_chosen_from(mentions, text), People(finder, text, syntax, mentions))
                 found[k][axis] = _in_original(whole, views[k])
         return found

@@ -47,8 +47,8 @@ class View:
         original: the text as it was given.
         text: the text to read: single blanks, plain quotation marks, a sign of its own between
             paragraphs.
-        starts: for every character of ``text``, where what it stands for begins in the original; empty where both are
-            the same.
+        starts: for every character of ``text``, where what it stands for begins in the original; empty if all stand
+            where they stood.
         ends: likewise, where it ends.
         cased: how new words are written where the case of the whole text was taken away; None elsewhere.
     """
@@ -61,7 +61,7 @@ class View:
 
     @property
     def is_plain(self) -> bool:
-        """Whether text and original are the same."""
+        """Whether text and original are the same, but for case."""
         return not self.starts
 
     def span(self, start: int, end: int) -> tuple[int, int]:

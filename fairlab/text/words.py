@@ -14,6 +14,8 @@ WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # what follows an apostrophe is a wor
 # A listed word joined to another by a hyphen is a word of its own ("man-made"), but not after or before these.
 JOINED_AFTER = frozenset("ex half step great grand non anti pro co mid all year".split())
 JOINED_BEFORE = frozenset("owned led only dominated run like in turned to of born and or".split())
+_BEFORE = re.compile(r"(\w+)(\W*)$")
+_AFTER = re.compile(r"(\W*)(\w+)")
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,22 @@ class TermFinder:
                     yield Span(words[position][1], words[position + step - 1][2], self.terms[pieces])
                     break
             position += step
+
+
+def in_compound(text: str, span: Span) -> bool:
+    """Return whether a hyphen, or the ending of *don't*, joins a word to one that makes another word of it."""
+    if text[span.end + 1 : span.end + 2] in ("t", "T") and text[span.end : span.end + 1] in ("'", "’"):
+        return True
+    if text[span.start - 1 : span.start] == "'" and text[span.start - 2 : span.start - 1].isalpha():  # D'Angelo
+        return True
+    if text[span.start - 1 : span.start] == "-" and span.start > 1 and text[span.start - 2].isalnum():
+        before = _BEFORE.search(text[max(0, span.start - 30) : span.start - 1])
+        if before and before[1].casefold() not in JOINED_AFTER:
+            return True
+    if text[span.end : span.end + 1] == "-" and text[span.end + 1 : span.end + 2].isalnum():
+        after = _AFTER.match(text[span.end + 1 : span.end + 30])
+        return after is not None and after[2].casefold() not in JOINED_BEFORE
+    return False
 
 
 def match_case(original: str, replacement: str) -> str:

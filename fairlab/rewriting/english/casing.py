@@ -37,11 +37,10 @@ def read_cased(text: str) -> View:
     if len(words) < FEWEST or (lower and capitalised().isdisjoint(words)):
         return view
     cased = _sentence_case(view.text.lower())
-    if cased == view.text or len(cased) != len(view.text):
+    write = str.upper if upper else str.lower
+    if cased == view.text or len(cased) != len(view.text) or write(cased) != view.text:
         return view
-    places = range(len(cased))
-    starts, ends = (view.starts or places), (view.ends or range(1, len(cased) + 1))
-    return replace(view, text=cased, starts=starts, ends=ends, cased=str.upper if upper else str.lower)
+    return replace(view, text=cased, cased=write)
 
 
 def _sentence_case(text: str) -> str:

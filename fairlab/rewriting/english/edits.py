@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from fairlab.rewriting.english.agreement import article, possessive
 from fairlab.text.cleaning import PARAGRAPH
@@ -14,6 +15,7 @@ _ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 _ENDING = re.compile(r"['’](?:s\b|S\b)?(?![A-Za-z])")
 _BLANK = re.compile(r"\s+")
 _NEXT_WORD = re.compile(r"\W*(\w+)")
+NEAR = 2  # words between adjectives of one person, at most
 _SENTENCE_END = re.compile(rf"(?:^|[.!?:]\s*[\"'”’)]?|\n|{PARAGRAPH})\s*[\"'“‘(]*$")
 
 
@@ -90,3 +92,19 @@ def _article_before(text: str, position: int, start: int, new: str, end: int) ->
         fitting = match_case(match[1], article(following[1]))
         if fitting != match[1]:
             yield Edit(first + match.start(1), first + match.end(1), fitting)
+
+
+def say_once(text: str, edits: Sequence[Edit], adjectives: Container[int]) -> list[Edit]:
+    """Return the edits without an adjective said twice of one person.
+
+    *A young, tall girl* is *a middle-aged, tall woman*, not *a middle-aged, tall middle-aged woman*.
+    """
+    said: Edit | None = None
+    found = []
+    for edit in edits:
+        first, _, rest = edit.new.partition(" ")
+        beside = said is not None and len(text[said.end : edit.start].split()) <= NEAR
+        twice = beside and rest and said is not None and first.casefold() == said.new.casefold()
+        found.append(replace(edit, new=rest) if twice else edit)
+        said = edit if edit.start in adjectives else said
+    return found

@@ -10,10 +10,7 @@ import re
 from collections.abc import Callable
 from itertools import accumulate
 
-from fairlab.rewriting.english.agreement import (
-    article,
-    possessive,
-)
+from fairlab.rewriting.english.agreement import article, possessive
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.edits import recase
 from fairlab.rewriting.english.everybody import ALTERNATIVE
@@ -148,7 +145,8 @@ class LexicalRules:
             elif action.kind != "same" and pieces[place]:  # empty: part of a longer term that is turned already
                 work.turn(place, action)
         if view.is_plain:
-            return "".join(pieces)
+            made = "".join(pieces)
+            return view.cased(made) if view.cased else made
         return view.write(
             Edit(*span, new) for span, new in zip(spans, pieces, strict=True) if new != text[slice(*span)]
         )
@@ -192,7 +190,7 @@ class _Work:
                 return
             kind = kind.removeprefix("longer").strip()
             action = action._replace(kind=kind)
-        joined = kind == "name" and self._joined_name(place)
+        joined = kind == "name" and "-" in (self.gap(place - 1), self.gap(place + 1)) and self._joined_name(place)
         if not kind or kind == "same" or (not joined and self.in_compound(place)):
             return
         if kind == "plain":

@@ -23,7 +23,7 @@ from fairlab.rewriting.english.protected import not_people_pattern, protected_sp
 from fairlab.rewriting.english.syntax import Syntax
 from fairlab.rewriting.english.things import is_in_longer_name, is_named_with_capital, is_ruler_of, owns_capitalised
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
-from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, WORD, Span, TermFinder, word_pieces
+from fairlab.text.words import WORD, Span, TermFinder, in_compound, word_pieces
 from fairlab.types import NEUTRAL, FairlabError, fold
 
 _BEFORE = re.compile(r"(\w+)(\W*)$")
@@ -34,6 +34,7 @@ _OFFICES = frozenset("Chancellor Mayor Justice Justices Chief Advocate Provost L
 _SEVERAL = re.compile(r"[,;:()]")
 # Before one of these words, a noun that is a verb too is a verb.
 BEFORE_VERBS = frozenset("can could will would shall should may might must cannot to not i we you they don".split())
+RECENT = 512  # texts of which the listed words are remembered, as each is asked for them several times
 _NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
 
 
@@ -109,6 +110,7 @@ class MentionFinder:
     def __init__(self, vocabulary: Vocabulary, *, keep_quotations: bool) -> None:
         self.vocabulary, self.keep_quotations = vocabulary, keep_quotations
         self.finder = TermFinder(vocabulary.senses)
+        self._recent: dict[str, list[ListedWord]] = {}
         self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
         self.idioms = TermFinder(vocabulary.lexicon.idioms)
         named = {term for term, senses in vocabulary.senses.items() if all(sense.pos == "name" for sense in senses)}
@@ -152,14 +154,23 @@ class MentionFinder:
         )
 
     def listed(self, text: str) -> list[ListedWord]:
-        """Listed words that may be mentions as far as the text alone tells, from left to right."""
+        """Return the listed words that may be mentions, as far as the text alone tells, from left to right."""
+        found = self._recent.get(text)
+        if found is None:
+            if len(self._recent) >= RECENT:
+                self._recent.clear()
+            found = self._recent[text] = self._look_up(text)
+        return found
+
+    def _look_up(self, text: str) -> list[ListedWord]:
+        """Return what :meth:`listed` does, of a text that it does not remember."""
         spans = list(self.finder.find_read(text))
         if not spans:
             return []
         protected, surnames, last = self._protected(text), self.surnames(text), last_names(text, whole=True)
         found = []
         for span in self._whole(text, spans):
-            if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
+            if any(start < span.end and span.start < end for start, end in protected) or in_compound(text, span):
                 continue
             if _SEVERAL.search(text, span.start, span.end):  # "European, American" is no "European American"
                 continue
@@ -381,19 +392,3 @@ def _is_said_of_subject(token: Any) -> bool:
     """Whether a word taken for a singular noun is an adjective after a verb: *is Muslim*, not *is a Muslim*."""
     bare = not any(child.dep_ in ("det", "poss", "nummod", "amod", "compound") for child in token.children)
     return token.dep_ in ("attr", "acomp", "oprd") and token.tag_ in ("NN", "NNP") and bare
-
-
-def _in_compound(text: str, span: Any) -> bool:
-    """Whether a hyphen, or the ending of *don't*, joins the word to one that makes another word of it."""
-    if text[span.end + 1 : span.end + 2] in ("t", "T") and text[span.end : span.end + 1] in ("'", "’"):
-        return True
-    if text[span.start - 1 : span.start] == "'" and text[span.start - 2 : span.start - 1].isalpha():  # D'Angelo
-        return True
-    if text[span.start - 1 : span.start] == "-" and span.start > 1 and text[span.start - 2].isalnum():
-        before = _BEFORE.search(text[max(0, span.start - 30) : span.start - 1])
-        if before and before[1].casefold() not in JOINED_AFTER:
-            return True
-    if text[span.end : span.end + 1] == "-" and text[span.end + 1 : span.end + 2].isalnum():
-        after = _AFTER.match(text[span.end + 1 : span.end + 30])
-        return after is not None and after[2].casefold() not in JOINED_BEFORE
-    return False

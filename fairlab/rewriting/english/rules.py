@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
@@ -13,7 +12,7 @@ from fairlab.rewriting.english.agreement import plural_verb, singular_verb
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.certain import certain_mentions
 from fairlab.rewriting.english.coreference import Coreference
-from fairlab.rewriting.english.edits import apply_edits, fitted_edits, recase
+from fairlab.rewriting.english.edits import apply_edits, fitted_edits, recase, say_once
 from fairlab.rewriting.english.everybody import Exchanged, WholeText
 from fairlab.rewriting.english.lexical import LexicalRules
 from fairlab.rewriting.english.mentions import Mention, MentionFinder, Unaligned
@@ -25,8 +24,6 @@ from fairlab.text.fields import SEPARATOR
 from fairlab.text.view import Edit, View
 from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, FairlabError
-
-NEAR = 2  # words between adjectives of one person, at most
 
 
 class RuleRewriter:
@@ -48,6 +45,10 @@ class RuleRewriter:
         quotations: what becomes of quotations: ``rewrite`` treats speech as part of the text, which speaks of the same
             people; ``keep`` leaves all that stands in quotation marks as it was said.
         seed: seed by which one of several equal first names is chosen.
+
+    Attributes:
+        unaligned: number of texts returned unchanged so far because a word of theirs is joined to others and cannot
+            be told; :meth:`versions`, :meth:`exchanges` and :meth:`turn_people` give the reason instead.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class RuleRewriter:
         if mode not in ("syntax", "lexical"):
             raise FairlabError(f"the rule rewriter has the modes syntax and lexical, not '{mode}'")
         self.mode, self.names = mode, names
+        self.unaligned = 0
         keep_quotations = quotations == "keep"
         self.vocabulary = Vocabulary(lexicon, seed)
         self.finder = MentionFinder(self.vocabulary, keep_quotations=keep_quotations)
@@ -76,24 +78,32 @@ class RuleRewriter:
         return self.rewrite_all([text], [target])[0]
 
     def rewrite_all(self, texts: Sequence[str], targets: Sequence[str]) -> list[str]:
-        """Every text turned to its own target; parsed in batches, and only where it holds a listed word."""
+        """Return every text turned to its own target; parsed in batches, and only if it holds a listed word."""
         for target in set(targets):
             self.vocabulary.column(target)
         if self.mode == "lexical":
             return [self.lexical.rewrite(text, target) for text, target in zip(texts, targets, strict=True)]
-        return [made for (made,) in self._rewrite(texts, [[WholeText(target)] for target in targets])[0]]
+        made = self._rewrite(texts, [[WholeText(target)] for target in targets])
+        return self._kept(texts, [one if isinstance(one, Unaligned) else one[0] for one in made])
 
-    def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str] | str]:
+    def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str] | Unaligned]:
         """Return every text turned to each of the targets, or why it cannot be; parsed once."""
         if self.mode == "lexical":
             return [[self.lexical.rewrite(text, target) for target in targets] for text in texts]
         for target in targets:
             self.vocabulary.column(target)
-        made, refused = self._rewrite(texts, [[WholeText(target) for target in targets]] * len(texts))
-        return [refused.get(index, versions) for index, versions in enumerate(made)]
+        return self._rewrite(texts, [[WholeText(target) for target in targets]] * len(texts))
 
     def swap_all(self, texts: Sequence[str]) -> list[str]:
-        """Every text with the two attributes of the axis exchanged, as word-list swapping does it.
+        """Return every text with the two attributes of the axis exchanged, as word-list swapping does it.
+
+        Raises:
+            FairlabError: the axis has not two attributes.
+        """
+        return self._kept(texts, self.exchanges(texts))
+
+    def exchanges(self, texts: Sequence[str]) -> list[str | Unaligned]:
+        """Return every text with the two attributes of the axis exchanged, or why it cannot be.
 
         Raises:
             FairlabError: the axis has not two attributes.
@@ -107,18 +117,25 @@ class RuleRewriter:
         other = dict(zip(attributes, attributes[::-1], strict=True))
         if self.mode == "lexical":
             return [self.lexical.exchange(text, other) for text in texts]
-        return [made for (made,) in self._rewrite(texts, [[Exchanged(other)]] * len(texts))[0]]
+        made = self._rewrite(texts, [[Exchanged(other)]] * len(texts))
+        return [one if isinstance(one, Unaligned) else one[0] for one in made]
+
+    def _kept(self, texts: Sequence[str], made: Sequence[str | Unaligned]) -> list[str]:
+        """Return what was made of the texts; those that could not be turned stay as they are, and are counted."""
+        self.unaligned += sum(isinstance(one, Unaligned) for one in made)
+        return [text if isinstance(one, Unaligned) else one for text, one in zip(texts, made, strict=True)]
 
     def _rewrite(
         self, texts: Sequence[str], choices: Sequence[Sequence[WholeText | Exchanged]]
-    ) -> tuple[list[list[str]], dict[int, str]]:
-        """For every text, what each of its choices makes of it; and why texts are left as they are, by number.
+    ) -> list[list[str] | Unaligned]:
+        """Return for every text what each of its choices makes of it, or why it cannot be turned.
 
-        A text is parsed only where its words do not tell.
+        A text is parsed only if its words do not tell.
         """
-        rewritten = [[text] * len(chosen) for text, chosen in zip(texts, choices, strict=True)]
+        rewritten: list[list[str] | Unaligned] = [
+            [text] * len(chosen) for text, chosen in zip(texts, choices, strict=True)
+        ]
         views = [read_cased(text) for text in texts]
-        refused: dict[int, str] = {}
         unsure = []
         for index, view in enumerate(views):
             chosen = choices[index]
@@ -136,12 +153,12 @@ class RuleRewriter:
             try:
                 mentions = self.finder.find(view.text, syntax)
             except Unaligned as error:
-                refused[index] = str(error)
+                rewritten[index] = error
                 continue
             rewritten[index] = [
                 self._turned(view, syntax, choice(mentions, view.text, syntax)) for choice in choices[index]
             ]
-        return rewritten, refused
+        return rewritten
 
     def _turned(self, view: View, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
         """The original of a view with some mentions of its text turned."""
@@ -172,7 +189,19 @@ class RuleRewriter:
         selections: Sequence[Iterable[tuple[str | int, str]]],
         docs: Iterable[Any] | None = None,
     ) -> list[str]:
-        """For every text, its selected words with their targets, rewritten as in :meth:`rewrite_entity`.
+        """Return every text with its selected words turned to their targets, as in :meth:`rewrite_entity`.
+
+        The arguments are those of :meth:`turn_people`.
+        """
+        return self._kept(texts, self.turn_people(texts, selections, docs))
+
+    def turn_people(
+        self,
+        texts: Sequence[str],
+        selections: Sequence[Iterable[tuple[str | int, str]]],
+        docs: Iterable[Any] | None = None,
+    ) -> list[str | Unaligned]:
+        """Return every text with its selected words turned to their targets, or why it cannot be.
 
         In a text of several fields, joined by ``<SEP>``, a noun or name that is turned in the selected word's field is
         turned in the others too: *A man runs <SEP> A man moves* is about one man.
@@ -191,20 +220,22 @@ class RuleRewriter:
         ]
         if docs is not None:
             return [self._turn_people(*one) for one in zip(views, docs, chosen, strict=True)]
-        rewritten = [self._turn_alone(view, some) for view, some in zip(views, chosen, strict=True)]
+        rewritten: list[str | Unaligned | None] = [
+            self._turn_alone(view, some) for view, some in zip(views, chosen, strict=True)
+        ]
         unsure = [index for index, text in enumerate(rewritten) if text is None]
         parsed = parse_views((views[index] for index in unsure), self.finder.asks_entities)
         for index, doc in zip(unsure, parsed, strict=True):
             rewritten[index] = self._turn_people(views[index], doc, chosen[index])
-        return [text for text in rewritten if text is not None]
+        return [one for one in rewritten if one is not None]
 
-    def _turn_people(self, view: View, doc: Any, chosen: Sequence[tuple[int, str]]) -> str:
-        """A parsed text with the people that its selected words mean turned to their targets."""
+    def _turn_people(self, view: View, doc: Any, chosen: Sequence[tuple[int, str]]) -> str | Unaligned:
+        """Return a parsed text with the people that its selected words mean turned to their targets."""
         text, syntax = view.text, Syntax(doc, self.vocabulary.lexicon.people)
         try:
             mentions = self.finder.find(text, syntax)
-        except Unaligned:
-            return view.original  # nothing rather than half of it
+        except Unaligned as error:
+            return error
         people = People(self.finder, text, syntax, mentions)
         turned: dict[int, tuple[Mention, str]] = {}
         for start, target in chosen:
@@ -276,7 +307,7 @@ class RuleRewriter:
                     edits.append(Edit(mention.start, mention.end, new.upper() if _all_capitals(mention.found) else new))
             else:
                 edits.append(self._turn_word(mention, target, syntax))
-        edits = _once(text, edits, {mention.start for mention, _ in turned if mention.sense.pos == "adjective"})
+        edits = say_once(text, edits, {mention.start for mention, _ in turned if mention.sense.pos == "adjective"})
         said = [edit.new for edit in edits]  # what an age must fit
         for mention, target in ages:
             years = self.vocabulary.fitting_age(age_in_years(mention.found), target, said)
@@ -316,19 +347,6 @@ class RuleRewriter:
             return case_by_syntax(mention.token)
         rows = self.vocabulary.pronouns.items()
         return next((case for case, row in rows if folded in map(str.casefold, row.forms)), "reflexive")
-
-
-def _once(text: str, edits: Sequence[Edit], adjectives: Container[int]) -> list[Edit]:
-    """The edits without an adjective said twice of one person: *a young, tall girl* is *a middle-aged, tall woman*."""
-    said: Edit | None = None
-    found = []
-    for edit in edits:
-        first, _, rest = edit.new.partition(" ")
-        beside = said is not None and len(text[said.end : edit.start].split()) <= NEAR
-        twice = beside and rest and said is not None and first.casefold() == said.new.casefold()
-        found.append(replace(edit, new=rest) if twice else edit)
-        said = edit if edit.start in adjectives else said
-    return found
 
 
 def _turned_with(people: People, start: int, target: str) -> dict[int, tuple[Mention, str]]:
