@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.protocols import RowAugmentation
 from fairlab.rewriting.biasers import BiaserRewriter, Copy
 from fairlab.rewriting.by_llm.llm_morphs import LLMMorph
+from fairlab.rewriting.english.mentions import UNALIGNED
 from fairlab.rewriting.group_rewriters import columns
 from fairlab.rewriting.morphs.summaries import ExtractiveSummary, ModelSummary
 from fairlab.rewriting.morphs.upshift import SentenceUpshift, WordUpshift
@@ -27,7 +27,7 @@ NO_BIASER, WITH_BIASER = "entries without a biaser", "entries with a biaser"
 COPIES, UP, DOWN = "copies", "upshifts", "downshifts"
 DUPLICATES = "duplicates left out"
 NOT_MADE = "morphs not made, or with a fault"
-REFUSED = f"rewriter: {ExchangeOutcome.REJECTED}"
+REFUSED = f"rewriter: {UNALIGNED}"
 TO = "to/"  # counts of rows by member, before the name
 MENTIONS, MORPHED, UPSHIFTS = ("first", "each"), ("copies", "all"), ("word", "sentence", "llm")
 

@@ -266,12 +266,12 @@ def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
 
 
 def _wrong(content: dict[str, Any], path: Path) -> tuple[int, int] | None:
-    """Number of wrong rewrites, and of those read."""
+    """Return the number of wrong rewrites and of those read, or None if none were read."""
     given = content.get("wrong")
     if given is None:
         return None
     numbers = given if isinstance(given, list) and [type(one) for one in given] == [int, int] else [1, 0]
-    if not 0 <= numbers[0] <= numbers[1]:
+    if not 0 <= numbers[0] <= numbers[1] or not numbers[1]:
         raise FairlabError(f"{path}: 'wrong' is {given}; give how many rewrites were wrong, and of how many")
     return numbers[0], numbers[1]
 

@@ -13,7 +13,7 @@ from fairlab.llm.exchange import ANSWERED, ExchangeOutcome
 from fairlab.metrics.polarity import Polarity
 from fairlab.protocols import Rewriter
 from fairlab.rewriting.by_llm.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
-from fairlab.rewriting.english.mentions import Unaligned
+from fairlab.rewriting.english.mentions import UNALIGNED, Unaligned
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.rewriting.word_rewriters import Selection
@@ -160,7 +160,7 @@ class RuleGroups:
 
 
 def _refusal(error: Unaligned) -> NotRewritten:
-    return NotRewritten(ExchangeOutcome.REJECTED, str(error))
+    return NotRewritten(UNALIGNED, str(error))
 
 
 # The server has said what it has to say about the text; asking again would not help.

@@ -24,12 +24,13 @@ _BREAKS = {"br": "\n", **dict.fromkeys(_BLOCK.split(), "\n\n")}
 _CLUSTER = re.compile(r"[^\W\d_][\u0300-\u036f]+")
 _VARIANT = re.compile(r"[\ufb00-\ufb06\uff01-\uff5e\u2102-\u2138\u24b6-\u24e9\U0001d400-\U0001d7ff]")
 _NOTE = re.compile(r"(?<=[^\W\d_])[\u00b9\u00b2\u00b3\u2070-\u2089]+")
+_FOOTNOTE = re.compile(r"(?<=[^\s\[(])\[(?:\d{1,3}|[a-z]|note \d{1,2}|citation needed)\](?!\()")
 _SOFT_BREAK = re.compile(r"\u00ad[ \t]*\r?\n[ \t]*")
 _UNSEEN = re.compile(r"[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
 _PICTURE = re.compile(
     r"(?:[\u2190-\u21ff\u2300-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\U000e0020-\U000e007f\ufe0e\ufe0f\u20e3]\u200d?)+"
 )
-_QUOTES = {**dict.fromkeys("’‘ʼ‛＇", "'"), **dict.fromkeys("“”„‟«»", '"')}
+_QUOTES = {**dict.fromkeys("’‘ʼ‛＇‹›", "'"), **dict.fromkeys("“”„‟«»", '"')}
 _QUOTE = re.compile(f"[{''.join(_QUOTES)}]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffc\ufffd]+")
 
@@ -65,12 +66,12 @@ _SPACE = re.compile(r"\s{2,}|[^\S ]|\A\s|\s\Z")  # all but single blanks between
 _LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
 # Signs between which and a word a blank is read, as no parser parts them.
 _GLUE = re.compile(
-    r"(?<=\w)(?=[\\^|~=+%$§†])|(?<=[\\^|~=+§†])(?=\w)|(?<=\w)(?=-(?:\s|$))|(?:(?<=\s)|(?<=^))-(?=\w)"
+    r"(?<=\w)(?=[\\^|~=+%$§¶†])|(?<=[\\^|~=+§¶†])(?=\w)|(?<=\w)(?=-(?:\s|$))|(?:(?<=\s)|(?<=^))-(?=\w)"
     r"|(?<=[^\W\d_]{2})(?=[(\[{]\w)|(?<=\w[!?;)\]}\"*])(?=[^\W\d_]{2})|(?<=[.,!?])(?=\[)|(?<=\w\w\.)(?=[A-Z][a-z])"
 )
 # Told sooner: where none of these stands, no blank is missing.
 _MAY_GLUE = re.compile(
-    r"[\\^|~=+%$§†(\[{!?;)\]}\"*.,-](?:(?<=[\\^|~=+%$§†])|(?<=-)|(?<=[(\[{])\w|(?<=[!?;)\]}\"*])[^\W\d_]"
+    r"[\\^|~=+%$§¶†(\[{!?;)\]}\"*.,-](?:(?<=[\\^|~=+%$§¶†])|(?<=-)|(?<=[(\[{])\w|(?<=[!?;)\]}\"*])[^\W\d_]"
     r"|(?<=\.)[A-Z]|(?<=[.,!?])\[)"
 )
 _ADDRESS = re.compile(r"\S*(?:://|www\.)\S*|[\w.+-]+@[\w.-]+|`[^`]*`|\S+\.\w+/\S*")
@@ -134,6 +135,8 @@ def clean(text: str) -> tuple[str, array[int], array[int]]:
     if _LINE_END.search(draft.text) or draft.text[:1] in "->*+#•–— \t":
         draft.change(list(_line_starts(draft.text)))
         draft.change(_joined(match) for match in _HYPHENATED.finditer(draft.text))
+    if "[" in draft.text:
+        draft.replace(_FOOTNOTE, "")
     if any(sign in draft.text for sign in "*_~["):
         for pattern in (_EMPHASIS, _LINK):
             draft.change(_marks(pattern, draft.text))

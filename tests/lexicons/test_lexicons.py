@@ -1,6 +1,8 @@
+from pathlib import Path
+
 import pytest
 
-from fairlab.lexicons import Lexicon, load_lexicon
+from fairlab.lexicons import Lexicon, load_lexicon, read_lexicon
 from fairlab.lexicons.names import load_names, load_not_people, read_names
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -188,3 +190,41 @@ def test_neutral_forms_by_context_belong_to_an_entry():
     assert (jewish.before_person, jewish.before_noun) == ("", None)
     assert religion.only(["muslim", "jewish"]).entries[0].before_person == ""
     assert religion.counterparts("jewish", "neutral")["jewish"] == "religious"  # word lists see no syntax
+
+
+OWN = {
+    "axis": "hearing",
+    "attributes": ["deaf", "hearing"],
+    "words": {"adjectives": [["", "deaf", "hearing"]]},
+    "pos": {"adjectives": "adjective"},
+}
+
+
+def test_a_lexicon_says_how_often_its_rewrites_were_wrong():
+    assert read_lexicon(OWN, Path("own.yaml")).error_rate == "unmeasured"
+    assert read_lexicon({**OWN, "wrong": [4, 100]}, Path("own.yaml")).error_rate == "4 of 100 wrong"
+    assert load_lexicon("gender").error_rate != "unmeasured"
+    assert load_lexicon("religion").error_rate == "unmeasured"
+
+
+@pytest.mark.parametrize("given", [4, [4], [5, 4], [-1, 4], ["4", "100"], [0, 0]])
+def test_a_rate_that_is_none_is_refused(given):
+    with pytest.raises(FairlabError, match=r"own\.yaml: 'wrong' is .*; give how many rewrites were wrong, and of how"):
+        read_lexicon({**OWN, "wrong": given}, Path("own.yaml"))
+
+
+def test_a_lexicon_may_add_nouns_for_persons():
+    assert read_lexicon({**OWN, "people": ["Seamstress"]}, Path("own.yaml")).people == {"seamstress"}
+
+
+@pytest.mark.parametrize(
+    ("people", "message"),
+    [
+        ("seamstress", "'people' is no list of single words"),
+        (["tea lady"], "'people' is no list of single words"),
+        (["deaf"], "'deaf' is a word of the axis, and cannot stand under 'people' as well"),
+    ],
+)
+def test_people_that_cannot_be_are_refused(people, message):
+    with pytest.raises(FairlabError, match=rf"own\.yaml: {message}"):
+        read_lexicon({**OWN, "people": people}, Path("own.yaml"))

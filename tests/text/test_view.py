@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlab.text.cleaning import PARAGRAPH
+from fairlab.text.cleaning import PARAGRAPH, clean
 from fairlab.text.view import Edit, read_view
 
 PIECES = [*"ab e'\"-_*<>&;#/()\n\r\t", "<b>", "&amp;", "\u200b", "é", "\u0301", "he"]
@@ -37,6 +37,8 @@ SIGNS = st.lists(st.sampled_from(PIECES)).map("".join)
         ("S/HE", "SHE/HE"),
         ("\ud800she\x00left", "she left"),
         ("cell|her|cell", "cell | her | cell"),
+        ("She[1] left her[12] dog.[citation needed]", "She left her dog."),
+        ("¶She left, ‹her› dog", "¶ She left, 'her' dog"),
     ],
 )
 def test_a_text_is_read_without_layout_and_markup(text, seen):
@@ -46,6 +48,12 @@ def test_a_text_is_read_without_layout_and_markup(text, seen):
 @pytest.mark.parametrize("text", ["She left.", "It's a well-known fact (he said).", "<SEP> and <user>", "a < b", ""])
 def test_a_plain_text_is_read_as_it_stands(text):
     assert read_view(text).text == text
+
+
+@given(SIGNS | st.text(st.sampled_from("ab S.,!?;:()'\"$£#@/-–—…é"), max_size=30))
+def test_a_text_that_is_told_to_be_plain_at_once_is_what_it_would_be_cleaned_to(text):
+    if read_view(text).is_plain:
+        assert clean(text)[0] == text or not clean(text)[0]
 
 
 @pytest.mark.parametrize("text", ["<b her", "<!-- never ends", "&nbsp", "**her", "[her](", "```she"])

@@ -45,9 +45,14 @@ class Versions:
 
 @dataclass(frozen=True)
 class NotRewritten:
-    """Why a text has no rewrite."""
+    """Why a text has no rewrite.
 
-    outcome: ExchangeOutcome
+    Attributes:
+        outcome: kind of the cause, in a few words: an :class:`ExchangeOutcome` of a language model, or the rules' own.
+        reason: what in particular was wrong with this text.
+    """
+
+    outcome: str
     reason: str
 
 

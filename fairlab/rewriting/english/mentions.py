@@ -38,6 +38,9 @@ RECENT = 512  # texts of which the listed words are remembered, as each is asked
 _NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
 
 
+UNALIGNED = "a word is joined to others"  # what counts call the following
+
+
 class Unaligned(FairlabError):
     """A listed word that the parser does not part from what stands beside it."""
 
