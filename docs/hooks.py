@@ -9,7 +9,7 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-from fairlab.record import without_secrets
+from fairlab.checks.redaction import without_secrets
 from fairlab.reporting.view.browsing import browse, view_page
 
 ROOT = Path(__file__).parents[1]

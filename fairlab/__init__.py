@@ -1,6 +1,6 @@
 """fairlab: a research framework for fairness in natural language processing, on Hydra and Lightning.
 
-What a user calls from Python stands here by name: see :mod:`fairlab.api`.
+The public Python functions are exported here by name: see :mod:`fairlab.api`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ __all__ = ["augment", "compare", "debias", "evaluate", "load", "rewrite", "runs"
 
 
 class _Package(ModuleType):
-    """The package: its functions are imported when they are asked for, as torch takes seconds.
+    """Package whose functions are imported on first access, because importing torch takes seconds.
 
-    Two of them have the names of entry points, ``fairlab/evaluate.py`` and ``fairlab/augment.py``. Python would put
-    such a module in the place of the function when it is imported; here the function stays.
+    Two of them share their names with entry points, ``fairlab/evaluate.py`` and ``fairlab/augment.py``. Python would
+    overwrite the function with the module on import; this class keeps the function.
     """
 
     def __getattr__(self, name: str) -> Any:

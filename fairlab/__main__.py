@@ -1,4 +1,4 @@
-"""``python -m fairlab NAME ...``: the console script, where it is not on the path."""
+"""``python -m fairlab NAME ...``: the console script, for use when it is not on the path."""
 
 from fairlab.run.command_line.console import main
 

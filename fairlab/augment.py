@@ -19,15 +19,15 @@ from fairlab.run.job import job
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="augment")
 def main(config: DictConfig) -> None:
-    """Hydra's entry: one augmentation, or one job of a sweep."""
+    """Run one augmentation, or one job of a sweep, as Hydra's entry point."""
     with cli.one_sentence():
-        refuse_misfits("augment", config)  # before a record that the mended command would not go on with
+        refuse_misfits("augment", config)  # before a record that the corrected command could not continue
         job("augment", config, work)
 
 
 def work(config: DictConfig, record: Record) -> None:
-    """Stream the input through the augmentation into the run's folder; what earlier runs finished there is kept."""
-    logging.getLogger("httpx2").setLevel(logging.WARNING)  # it reports every request
+    """Stream the input through the augmentation into the run folder; parts finished by earlier runs are kept."""
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs every request
     values, name = plain_config(config), HydraConfig.get().runtime.choices.get("augmentation")
     refuse_unplanned(values, name, cli.choices("augmentation"))
     augment_rows(values, str(name), record)
@@ -35,7 +35,7 @@ def work(config: DictConfig, record: Record) -> None:
 
 @quiet_when_unread()
 def command() -> None:
-    """The console script's entry."""
+    """Run the console script."""
     cli.run(main, "augment")
 
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from fairlab.checks.escapes import csv_cell, printable
 from fairlab.files import write_whole
 from fairlab.run.command_line.cli import explain, stop
 from fairlab.run.command_line.pipes import quiet_when_unread
@@ -24,7 +25,7 @@ EXAMPLES = """examples:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the verdicts, and write them into a table if a file is named."""
+    """Print the verdicts, and write them to a table if a file is named."""
     parser = argparse.ArgumentParser(
         prog="fairlab compare",
         description=__doc__,
@@ -43,13 +44,18 @@ def main(arguments: Sequence[str]) -> None:
 
     found = compare(*chosen.results, adjust=chosen.adjust, margin=chosen.margin)
     if chosen.output:
-        write_whole(chosen.output, found.to_pandas().to_csv(index=False))
-    print(found)
+        write_whole(chosen.output, found.to_pandas().map(_cell).to_csv(index=False))
+    print(printable(str(found)))
+
+
+def _cell(value: object) -> object:
+    """Return a value as a cell that spreadsheets do not execute."""
+    return csv_cell(value) if isinstance(value, str) else value
 
 
 @quiet_when_unread()
 def command() -> None:
-    """Run as the console script does."""
+    """Run the console script."""
     try:
         main(sys.argv[1:])
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The processes (ranks) of a run as the work inside it sees them: dividing a batch, putting results together."""
+"""The processes (ranks) of a run, seen from inside: splitting batches and combining results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-if TYPE_CHECKING:  # torch is imported where it is used: --help answers at once
+if TYPE_CHECKING:  # torch is imported lazily so that --help is fast
     import torch
     from torch import Tensor, nn
 
@@ -15,17 +15,17 @@ Value = TypeVar("Value")
 
 
 def rank() -> int:
-    """This process's number, from 0."""
+    """Return the rank of this process, from 0."""
     return _distributed().get_rank() if is_distributed() else 0
 
 
 def ranks() -> int:
-    """Number of processes of the run."""
+    """Return the number of processes of the run."""
     return int(_distributed().get_world_size()) if is_distributed() else 1
 
 
 def is_distributed() -> bool:
-    """Whether the run has several processes that are connected."""
+    """Return whether the run has several connected processes."""
     return "torch" in sys.modules and _distributed().is_available() and bool(_distributed().is_initialized())
 
 
@@ -36,14 +36,14 @@ def _distributed() -> Any:
 
 
 def device() -> str:
-    """A GPU where there is one; of several processes each has its own, as far as there are so many."""
+    """Return the device of this process: a GPU if available, a different one per process if there are enough."""
     import torch
 
     return f"cuda:{rank() % torch.cuda.device_count()}" if torch.cuda.is_available() else "cpu"
 
 
 def sum_over_ranks(values: Tensor) -> Tensor:
-    """The sum over all processes, without a gradient."""
+    """Return the sum over all processes, without a gradient."""
     found = values.detach()
     if ranks() > 1:
         found = found.clone()
@@ -52,7 +52,7 @@ def sum_over_ranks(values: Tensor) -> Tensor:
 
 
 def gather_over_ranks(value: Value) -> list[Value]:
-    """The values of all processes, by rank."""
+    """Return the values of all processes, by rank."""
     if ranks() == 1:
         return [value]
     values: list[Any] = [None] * ranks()
@@ -61,16 +61,16 @@ def gather_over_ranks(value: Value) -> list[Value]:
 
 
 def mean_or_zero(values: Tensor) -> Tensor:
-    """The mean of one value an item; 0 of a share without items."""
+    """Return the mean of per-item values; 0 for a share without items."""
     return values.mean() if len(values) else values.sum()
 
 
 def own_items(batch: Batch, items: int) -> Batch:
-    """The items of a batch that this process works on: every so many-th, from its rank on; there may be none.
+    """Return the items of a batch that this process works on (possibly empty): every ``ranks()``-th, from its rank on.
 
     Args:
-        batch: a data class of tensors and lists, which hold the same number of rows for every item, item by item.
-        items: number of items in the batch.
+        batch: Data class of tensors and lists that hold the same number of consecutive rows for every item.
+        items: Number of items in the batch.
     """
     if ranks() == 1:
         return batch
@@ -86,16 +86,16 @@ def own_items(batch: Batch, items: int) -> Batch:
 
 
 def in_batch_order(rows: Tensor, total: int) -> Tensor:
-    """This process's rows of a batch in their places among all ``total`` of it, which are else 0."""
+    """Return ``total`` rows, with this process's rows at their positions in the batch and 0 elsewhere."""
     whole = rows.new_zeros((total, *rows.shape[1:]))
     whole[rank() :: ranks()] = rows
     return whole
 
 
 def empty_share_output(module: nn.Module, *shape: int) -> Tensor:
-    """What a module gives for a share without items: no value, or 0, whose gradient is 0 for all that is trained.
+    """Return the output of a module for a share without items: empty, or 0 with a zero gradient for trained weights.
 
-    A process without items must still take part when gradients are put together, and models refuse empty batches.
+    A process without items must still take part when gradients are combined, and models reject empty batches.
     """
     trained = (parameter for parameter in module.parameters() if parameter.requires_grad)
     zero = sum(parameter.flatten()[:1].sum() for parameter in trained) * 0.0
@@ -103,31 +103,31 @@ def empty_share_output(module: nn.Module, *shape: int) -> Tensor:
 
 
 class BatchShare:
-    """How much of a batch this process holds, so that means are over the whole batch, not means of means.
+    """Share of a batch that this process holds, so that means are over the whole batch, not means of means.
 
     Args:
-        weight: number of items, or tokens, that this process holds and a mean is over.
-        device: device on which the sum over all processes is made.
+        weight: Number of items, or tokens, of this process that a mean is over.
+        device: Device on which the sum over all processes is computed.
 
     Attributes:
-        total: sum of the weights over all processes.
+        total: Sum of the weights over all processes.
     """
 
     def __init__(self, weight: float | Tensor, device: torch.device) -> None:
         import torch
 
-        # Nothing here waits for a GPU, where there is one process.
+        # With a single process, this code does not wait for a GPU.
         held = torch.as_tensor(weight, dtype=torch.float64, device=device if ranks() > 1 else None)
         self.total = sum_over_ranks(held)
         self.fraction = held / self.total.clamp(min=torch.finfo(torch.float64).tiny)
 
     def loss(self, mean: Tensor) -> Tensor:
-        """What to train on: its gradients, averaged over processes, are those of the whole batch's mean."""
+        """Return the loss to train on: its gradients, averaged over processes, equal the whole batch's."""
         return mean if ranks() == 1 else mean * self.fraction.to(mean.dtype) * ranks()
 
     def mean(self, mean: Tensor) -> Tensor:
-        """The mean over the whole batch, the same in every process, without a gradient."""
+        """Return the mean over the whole batch, the same in every process, without a gradient."""
         if ranks() == 1:
             return mean.detach()
-        part = mean.detach().double() * self.fraction  # of one type in all processes, also in one without items
+        part = mean.detach().double() * self.fraction  # the same type in all processes, including one without items
         return sum_over_ranks(part).to(mean.dtype)

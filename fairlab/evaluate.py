@@ -37,13 +37,13 @@ if TYPE_CHECKING:  # torch takes seconds to import
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="evaluate")
 def main(config: DictConfig) -> None:
-    """Hydra's entry: one evaluation, or one job of a sweep."""
+    """Run one evaluation, or one job of a sweep, as Hydra's entry point."""
     with cli.one_sentence():
         job("evaluate", config, work)
 
 
 def work(config: DictConfig, record: Record) -> None:
-    """Measure every model with every benchmark, or every data set; everything measured is in ``record`` at once."""
+    """Measure every model, or every dataset, with every benchmark; each result is added to ``record`` immediately."""
     config = lowered(config)
     pushed = model_to_push(config)
     refuse_push(config.get("push"))
@@ -69,10 +69,10 @@ def work(config: DictConfig, record: Record) -> None:
 
 
 def model_to_push(config: DictConfig) -> Path | None:
-    """The folder of the model that an evaluation pushes; None where it pushes none.
+    """Return the folder of the model to push, or None if ``push`` is not set.
 
     Raises:
-        FairlabError: what is measured is not one run.
+        FairlabError: ``model`` is not a single run.
     """
     if config.get("push") is None:
         return None
@@ -83,7 +83,7 @@ def model_to_push(config: DictConfig) -> Path | None:
 
 
 def evaluate_models(config: DictConfig, record: Record) -> None:
-    """Measure every model with every benchmark, those after the first beside it.
+    """Measure every model with every benchmark, and compare the later models with the first.
 
     Raises:
         FairlabError: no model was given.
@@ -102,7 +102,7 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
 
 
 def on_device(node: DictConfig, record: Record) -> Backbone:
-    """A model on its device; how long that took is in the record."""
+    """Build a model on its device, and record the loading time."""
     with stage(record, LOADING):
         return build(node).to(device())
 
@@ -113,13 +113,13 @@ def measure_named(
     places: Mapping[str, Path],
     record: Record,
 ) -> None:
-    """Measure models, and say of those that are runs whether they trained, and where they are measured on their data.
+    """Measure models, and note for runs whether they trained and which benchmarks overlap with their training data.
 
     Args:
-        benchmarks: the benchmarks to run.
-        backbones: label and model, one after the other; the label of the only one is empty.
-        places: by label, where the models that have a name came from; of a run, its folder.
-        record: the run's record, as of :func:`fairlab.benchmarks.runner.measure`.
+        benchmarks: Benchmarks to run.
+        backbones: Pairs of label and model, in order; the label is empty if there is only one model.
+        places: Sources of the named models by label; the folder if the model is a run.
+        record: Record of the run, as in :func:`fairlab.benchmarks.runner.measure`.
     """
     for label, place in places.items():
         record.add_notes(replace(note, phase=label) for note in notes_of_training(place))
@@ -128,14 +128,14 @@ def measure_named(
 
 
 def notes_of_training(model: Path) -> list[Note]:
-    """What must be said of a model that is a run's; nothing of others."""
+    """Return the notes on the training of a model that is a run; empty for other models."""
     from fairlab.reporting.tables.marks import training_notes
 
     return training_notes(Record.load(model)) if holds_run(model) else []
 
 
 def evaluate_data(config: DictConfig, record: Record) -> None:
-    """Measure every data set with every benchmark of data, through the eyes of what the benchmark says embeds it."""
+    """Measure every dataset with every data benchmark, using the embedder that the benchmark names."""
     from fairlab.data.stream.manifest import dataset_facts
 
     if config.model is not None:
@@ -159,13 +159,13 @@ def evaluate_data(config: DictConfig, record: Record) -> None:
 def embedder(
     config: DictConfig, name: str, about: str, record: Record
 ) -> tuple[Callable[[Sequence[str]], Any], dict[str, dict[str, Any]]]:
-    """Return what embeds the texts of a data set, and its provenance: an encoder, or ``spacy:NAME``.
+    """Return the embedding function for a dataset's texts, and its provenance: an encoder, or ``spacy:NAME``.
 
     Args:
-        config: configuration of the evaluation.
-        name: model, or ``spacy:NAME``.
-        about: name of the benchmark whose numbers rest on it.
-        record: the run's record.
+        config: Configuration of the evaluation.
+        name: Model, or ``spacy:NAME``.
+        about: Name of the benchmark whose numbers depend on it.
+        record: Record of the run.
 
     Raises:
         FairlabError: the encoder cannot embed.
@@ -186,7 +186,10 @@ def embedder(
 
 
 def named_inputs(model: Any, key: str = "model") -> dict[str, str]:
-    """Models, or data sets, by label: as given, or the last part of each name, numbered where two are the same."""
+    """Return models, or datasets, by label.
+
+    Labels are used as given; otherwise the label is the last part of the name, numbered if two names share it.
+    """
     if isinstance(model, DictConfig):
         return {str(label): str(name) for label, name in model.items()}
     names = [str(name) for name in ([model] if isinstance(model, str | int) else model)]
@@ -200,13 +203,13 @@ def named_inputs(model: Any, key: str = "model") -> dict[str, str]:
 
 
 def asked(config: DictConfig) -> dict[str, Any]:
-    """Settings of the backbone that the command gives; the others are the model's own."""
+    """Return the backbone settings given in the command; the model's own settings apply to the rest."""
     return {name: config[name] for name in SETTINGS if config[name] is not None}
 
 
 @quiet_when_unread()
 def command() -> None:
-    """The console script's entry."""
+    """Run the console script."""
     if cli.asks_for_plan(sys.argv[1:]):
         from fairlab.run.planned import print_plan
 

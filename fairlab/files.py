@@ -1,7 +1,7 @@
-"""Files that are either whole or absent, hashes of them, and the file that holds a run's record.
+"""Atomic file writes, the file of a run's record, checks of untrusted folders, and hashes.
 
-A run writes its record as ``record.json``; compressed to ``record.json.xz`` it is read everywhere a plain one is. If a
-folder has both, the plain one counts: a run that is continued has written it.
+A run writes its record as ``record.json``. A compressed record, ``record.json.xz``, is read wherever a plain one is. If
+a folder has both, the plain one is used, because a continued run has written it.
 """
 
 from __future__ import annotations
@@ -9,29 +9,33 @@ from __future__ import annotations
 import errno
 import hashlib
 import lzma
+import os
 import re
+import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from fairlab.types import FairlabError
 
 NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 PLAIN, COMPACT = "record.json", "record.json.xz"
-MOST_BYTES = 64 << 20  # of a decompressed record; the largest committed one has a fiftieth of it
-MOST_MEMORY = 256 << 20  # of decompressing, which the file itself asks for
+MOST_FILES = 200_000  # in a folder that is opened
+MOST_BYTES = 64 << 20  # in a JSON or YAML description, or in a decompressed record
+MOST_MEMORY = 256 << 20  # for decompression, because the file itself sets the demand
+NAME_LENGTH = 128  # characters of a file's name that its temporary name repeats
 
 
 @contextmanager
 def no_space_is_one_sentence(path: Path) -> Iterator[None]:
-    """Turn "no space left" into a :class:`FairlabError` naming the place; other errors pass through."""
+    """Turn "no space left" into a :class:`FairlabError` that names the path; other errors pass through."""
     try:
         yield
     except FairlabError:
         raise
     except Exception as error:
-        # safetensors raises an error of its own that holds the number only in its text.
+        # safetensors raises its own error, which holds the number only in its text.
         in_text = re.search(r"os error (\d+)", str(error))
         number = getattr(error, "errno", None) or (int(in_text[1]) if in_text else None)
         if number not in NO_SPACE:
@@ -42,10 +46,20 @@ def no_space_is_one_sentence(path: Path) -> Iterator[None]:
         ) from error
 
 
+def temporary_beside(path: Path) -> Path:
+    """Return a hidden, unpredictable name next to ``path``, so that no file can be planted there in advance."""
+    return path.with_name(f".{path.name[:NAME_LENGTH]}.{secrets.token_hex(8)}.new")
+
+
 @contextmanager
 def replaced_when_written(path: Path) -> Iterator[Path]:
-    """A temporary name beside ``path`` to write under: renamed at the end, removed when writing fails."""
-    temporary = path.with_name(f".{path.name}.new")
+    """Yield a new empty file next to ``path``; it is renamed to ``path`` at the end, or removed if writing fails.
+
+    The file has an unpredictable name and is created exclusively, so that no link in an untrusted folder can redirect
+    the output. A link at ``path`` itself is replaced, not followed.
+    """
+    temporary = temporary_beside(path)
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666))
     try:
         yield temporary
         temporary.replace(path)
@@ -53,26 +67,120 @@ def replaced_when_written(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def folder_replaced_when_written(folder: Path) -> Iterator[Path]:
+    """Yield a new empty folder next to ``folder``; it replaces ``folder`` at the end.
+
+    An existing folder of the name is deleted. The new folder is removed if writing fails.
+    """
+    temporary = temporary_beside(folder)
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+        if folder.is_symlink():
+            folder.unlink()
+        elif folder.is_dir():
+            shutil.rmtree(folder)
+        temporary.replace(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
 def write_whole(path: Path, text: str) -> None:
-    """Write ``text`` under a temporary name, then rename: a reader sees the old file or the new one.
+    """Write ``text`` to a temporary file, then rename it: a reader sees the old file or the new one.
 
     Raises:
-        FairlabError: the disk is full; the old file is untouched and no temporary file is left.
+        FairlabError: the disk is full; the old file is unchanged and no temporary file remains.
     """
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def gather(path: Path, files: Sequence[Path]) -> None:
-    """Several files as one, in order."""
+    """Concatenate several files into one, in order."""
     with replaced_when_written(path) as temporary, temporary.open("wb") as gathered:
         for name in files:
             with name.open("rb") as file:
                 shutil.copyfileobj(file, gathered)
 
 
+def check_folder(folder: Path, root: Path | None = None) -> None:
+    """Raise if a folder links to files outside it; call this before opening or writing any file in it.
+
+    Args:
+        folder: Folder that may have been written by someone else.
+        root: Folder that links may point into; None allows only links within ``folder``.
+
+    Raises:
+        FairlabError: a link points elsewhere, or the folder holds a pipe, a socket, a device or more than
+            :data:`MOST_FILES` files.
+    """
+    allowed = os.path.realpath(root or folder)
+    waiting, count = [os.fspath(folder)], 0
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                count += 1
+                if count > MOST_FILES:
+                    raise FairlabError(f"{folder} holds more than {MOST_FILES:,} files; give a smaller folder")
+                if entry.is_symlink():
+                    if not is_below(entry.path, allowed):
+                        raise FairlabError(
+                            f"{entry.path} is a link out of the folder; copy the file there if you trust it"
+                        )
+                elif entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif not entry.is_file(follow_symlinks=False):
+                    raise FairlabError(f"{entry.path} is a pipe, a socket or a device and no file; remove it")
+
+
+def is_below(place: str | Path, folder: str | Path) -> bool:
+    """Return whether a path, with all links followed, is inside a folder or is the folder."""
+    return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(folder))
+
+
+def inside(folder: Path, name: object, named_in: str) -> Path:
+    """Return the path of a file that is named by a description in ``folder``.
+
+    Args:
+        folder: Folder of the description.
+        name: Relative path from the description, of any type.
+        named_in: Source of the name for messages, such as ``manifest.json, shards[0].data``.
+
+    Raises:
+        FairlabError: the name is not a relative path below the folder, or a link leads out of it.
+    """
+    path = PurePosixPath(name) if isinstance(name, str) and name and "\0" not in name and "\\" not in name else None
+    if path is None or path.is_absolute() or ".." in path.parts or not path.parts:
+        raise FairlabError(f"{named_in} names {name!r}, which is no file inside of {folder}; do not use this folder")
+    if not is_below(folder / path, folder):
+        raise FairlabError(f"{folder / path} is a link out of the folder; copy the file there if you trust it")
+    return folder / path
+
+
+def read_bounded(file: Path, most: int = MOST_BYTES) -> str:
+    """Return the text of a file, such as a description, whose size is bounded.
+
+    Raises:
+        FairlabError: the path is not a regular file (a folder, a pipe, a device), or the file cannot be read, exceeds
+            the bound, or is not UTF-8.
+    """
+    if not file.is_file():
+        raise FairlabError(f"{file} is no file; put a whole copy of it there")
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(most + 1)
+        if len(content) > most:
+            raise FairlabError(f"{file} is larger than {most:,} bytes, which no such file is; do not use it")
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FairlabError(f"{file} is not UTF-8 text (byte {error.start + 1:,}); save it as UTF-8") from error
+    except OSError as error:
+        raise FairlabError(f"{file} cannot be read ({error.strerror}); put a whole copy of it there") from error
+
+
 def sha256(*paths: Path) -> str:
-    """Hexadecimal SHA-256 of a file's bytes, or of several files' bytes one after the other."""
+    """Return the hexadecimal SHA-256 of one file, or of the concatenation of several."""
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
@@ -82,13 +190,13 @@ def sha256(*paths: Path) -> str:
 
 
 def record_file(folder: Path) -> Path:
-    """Return the file of a folder's record; that of a plain one if there is none."""
+    """Return the path of a folder's record; the path of a plain record if there is no record."""
     plain, compact = folder / PLAIN, folder / COMPACT
     return compact if compact.exists() and not plain.exists() else plain
 
 
 def holds_run(folder: Path) -> bool:
-    """Whether a folder has a record in either form."""
+    """Return whether a folder has a record in either form."""
     return record_file(folder).exists()
 
 
@@ -98,10 +206,10 @@ def run_folders(folder: Path) -> list[Path]:
 
 
 def read_record(file: Path) -> str:
-    """Read the text of a record in either form.
+    """Return the text of a record in either form.
 
     Raises:
-        ValueError: ``file`` is no regular file, cannot be decompressed, or decompresses to more than
+        ValueError: ``file`` is not a regular file, cannot be decompressed, or decompresses to more than
             :data:`MOST_BYTES`.
         OSError: ``file`` cannot be read.
     """

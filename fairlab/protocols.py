@@ -1,7 +1,7 @@
-"""What the parts of fairlab ask of one another: the contracts that a method, data, augmentation or benchmark meets.
+"""Contracts between the parts of fairlab: the interfaces of methods, data, augmentations and benchmarks.
 
-A class of your own meets a contract by deriving from it, or by having what it lists; mypy checks both. Which contract
-an object meets is the only thing by which parts are told apart.
+A class meets a contract by deriving from it or by having the members it lists; mypy checks both. Parts are
+distinguished only by the contracts they meet.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 from fairlab.lexicons import load_lexicon
 from fairlab.types import FairlabError
 
-if TYPE_CHECKING:  # torch is imported where it is used: --help answers at once
+if TYPE_CHECKING:  # torch is imported lazily so that --help is fast
     import numpy as np
     from numpy.typing import NDArray
 
@@ -26,20 +26,21 @@ ROW_BY_ROW = "fairlab.run.augmenting.row_by_row.RowByRow"
 
 
 class Method(Protocol):
-    """What changes a model; :class:`fairlab.methods.base.Trained` and ``Fitted`` give all but what is a method's own.
+    """Training method that changes a model.
 
-    It is called with the model, the values of its yaml by name, and ``seed``.
+    :class:`fairlab.methods.base.Trained` and ``Fitted`` implement everything that is not specific to one method. A
+    method is called with the model, the values of its yaml by name, and ``seed``.
 
     Attributes:
         title: Name of the method in reports and model cards.
-        limits: What its readings do not show, in one or two sentences for the model card.
-        citation: BibTeX entry of its publication, or a sentence that says whose work it is.
-        epochs: number of passes over the training data.
-        validate_every: number of training steps between two validations.
-        steps: most training steps; None trains for all epochs.
-        monitor: the validation value whose lowest chooses the weights.
-        patience: number of validations without a lower value after which training stops; None never stops it.
-        measurable_before: whether the model can be measured before training.
+        limits: Limits of its readings, in one or two sentences for the model card.
+        citation: BibTeX entry of its publication, or a sentence that credits its authors.
+        epochs: Number of passes over the training data.
+        validate_every: Number of training steps between two validations.
+        steps: Maximum number of training steps; None trains for all epochs.
+        monitor: Validation value whose minimum selects the weights.
+        patience: Number of validations without a lower value after which training stops; None disables early stopping.
+        measurable_before: Whether the model can be measured before training.
     """
 
     title: str
@@ -53,45 +54,45 @@ class Method(Protocol):
     measurable_before: bool
 
     def facts(self) -> dict[str, object]:
-        """What the record holds about the trained model beside its configuration."""
+        """Return the facts about the trained model that the record holds in addition to its configuration."""
         ...
 
     def measured(self, phase: str) -> Any:
-        """The model that benchmarks measure in a phase, ``before`` or ``after``."""
+        """Return the model that benchmarks measure in a phase, ``before`` or ``after``."""
         ...
 
     def digest(self) -> str:
-        """A hash of what is trained, by which a run tells whether anything was learned."""
+        """Return a hash of the trained part of the model, by which a run detects whether training changed it."""
         ...
 
     def finish(self, folder: Path) -> None:
-        """What is left to do after training; files go into the run folder."""
+        """Do the remaining work after training; files are written to the run folder."""
         ...
 
     def export(self, folder: Path, card: str) -> Path:
-        """Write the model with its card into a folder, and return the file of its weights."""
+        """Write the model and its card to a folder, and return the path of its weights file."""
         ...
 
 
 @runtime_checkable
 class FittedMethod(Method, Protocol):
-    """A method without training steps."""
+    """Method without training steps."""
 
     def fit(self, data: Any) -> None:
-        """Find what is to be changed from the training data, and change the model."""
+        """Compute the required change from the training data and apply it to the model."""
         ...
 
 
 class TrainingData(Protocol):
-    """What a method trains on: a LightningDataModule; :class:`fairlab.data.batch_stream.Streamed` gives the batches.
+    """Training data of a method: a LightningDataModule.
 
-    It is called with the values of its yaml, and with those of ``encoder``, ``epochs``, ``seed`` and ``augmentation``
-    that it has parameters for.
+    :class:`fairlab.data.batch_stream.Streamed` provides the batches. The class is called with the values of its yaml,
+    and with each of ``encoder``, ``epochs``, ``seed`` and ``augmentation`` that its parameters include.
 
     Attributes:
-        applies: the contracts of augmentations that it applies by itself.
-        made_key: the setting that takes what ``fairlab.augment`` wrote; None where it reads no such output.
-        epochs: number of passes over the training items.
+        applies: Contracts of the augmentations that the data applies on its own.
+        made_key: Setting that takes the output of ``fairlab.augment``; None if the data cannot read such output.
+        epochs: Number of passes over the training items.
     """
 
     applies: ClassVar[tuple[type, ...]] = ()
@@ -105,107 +106,107 @@ class TrainingData(Protocol):
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """What an augmentation of rows reads, as ``input`` of ``fairlab.augment``; None where that makes no sense.
+        """Return ``input`` of ``fairlab.augment`` for a row augmentation of this data, or None if it has no such input.
 
         Args:
-            settings: the data's configuration.
+            settings: Configuration of the data.
         """
         return None
 
     def facts(self) -> dict[str, Any]:
-        """What the record holds about the data: ``path``, ``sha256``, ``trained_on`` and sizes."""
+        """Return the facts about the data for the record: ``path``, ``sha256``, ``trained_on`` and sizes."""
         ...
 
     def sizes(self) -> dict[str, int]:
-        """Numbers of items and tokens that one pass over the training items goes through."""
+        """Return the numbers of items and tokens in one pass over the training items."""
         ...
 
     def write(self, folder: Path) -> None:
-        """Write into the run folder what was trained on, where that stands nowhere else."""
+        """Write the training data to the run folder if it is not stored elsewhere."""
         return
 
     def fingerprints(self) -> Fingerprints | None:
-        """Hashes of the training texts, to tell what a benchmark shares with them; None where they are not known."""
+        """Return hashes of the training texts, used to find overlap with benchmarks, or None if unknown."""
         return None
 
     def axes(self) -> frozenset[str]:
-        """The axes of people, such as ``gender``, whose versions or words are trained on; empty for data of none."""
+        """Return the axes of people, such as ``gender``, whose versions or words are trained on; possibly empty."""
         return frozenset()
 
 
 @runtime_checkable
 class GroupAugmentation(Protocol):
-    """An augmentation of counterfactual groups."""
+    """Augmentation of counterfactual groups."""
 
     def groups(self, groups: Sequence[Group]) -> list[Group]:
-        """The groups to train on in place of those given; some may be left out."""
+        """Return the groups to train on instead of the given ones; some may be left out."""
         ...
 
 
 @runtime_checkable
 class TextAugmentation(Protocol):
-    """An augmentation of plain text."""
+    """Augmentation of plain text."""
 
     def texts(self, text: str) -> list[str]:
-        """The texts that take the place of one; none leaves it out."""
+        """Return the texts that replace ``text``; an empty list removes it."""
         ...
 
 
 @runtime_checkable
 class BatchedTextAugmentation(TextAugmentation, Protocol):
-    """An augmentation of plain text that is faster on many texts at once."""
+    """Augmentation of plain text that is faster on many texts at once."""
 
     def all_texts(self, texts: Sequence[str]) -> list[list[str]]:
-        """For every text, what takes its place, as one by one."""
+        """Return the replacements of each text, the same as :meth:`texts` gives for each."""
         ...
 
 
 @runtime_checkable
 class DescribedAugmentation(Protocol):
-    """An augmentation that tells what it does, so that what it made can be used again."""
+    """Augmentation that describes itself, so that its output can be reused."""
 
     def described(self) -> dict[str, Any]:
-        """All values that decide what it makes of a text."""
+        """Return all values that decide its output for a text."""
         ...
 
 
 @runtime_checkable
 class ExpandingAugmentation(Protocol):
-    """An augmentation that can tell beforehand what it will expand."""
+    """Augmentation that can predict which texts it will expand."""
 
     def expands(self, texts: Sequence[str]) -> list[bool]:
-        """Whether anything becomes of each text."""
+        """Return for each text whether the augmentation produces any output from it."""
         ...
 
 
 @runtime_checkable
 class ExampleAugmentation(Protocol):
-    """An augmentation that adds labelled examples made of one."""
+    """Augmentation that adds labelled examples derived from an existing one."""
 
     def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
-        """Fields and labels of the examples to be added; none where nothing can be made."""
+        """Return fields and labels of the examples to add; an empty list if the example cannot be augmented."""
         ...
 
 
 @runtime_checkable
 class SubgroupAugmentation(Protocol):
-    """An augmentation of texts that mention a subgroup."""
+    """Augmentation of texts that mention a subgroup."""
 
     def versions(self, text: str, category: str, subgroup: str) -> dict[str, str]:
-        """The text turned to every other subgroup of its category, by ``category:subgroup``."""
+        """Return the text rewritten for every other subgroup of its category, by ``category:subgroup``."""
         ...
 
 
 class Planned:
-    """An augmentation that ``fairlab.augment`` can be asked for.
+    """Augmentation that ``fairlab.augment`` can run.
 
     Attributes:
         title: Name of the augmentation for people.
-        limits: What its output does not show, in one or two sentences for the data card.
-        citation: BibTeX entry of its publication, or a sentence that says whose work it is.
-        name: what its rows and reports call it.
-        plan: the class that carries it out, by its dotted name; it meets :class:`Plan`.
-        needs_rewriter: whether it makes nothing without a rewriter.
+        limits: Limits of its output, in one or two sentences for the data card.
+        citation: BibTeX entry of its publication, or a sentence that credits its authors.
+        name: Name of the augmentation in its rows and in reports.
+        plan: Dotted name of the class that runs the augmentation; it meets :class:`Plan`.
+        needs_rewriter: Whether the augmentation produces no output without a rewriter.
     """
 
     title: ClassVar[str]
@@ -217,10 +218,12 @@ class Planned:
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """What makes an output beside its texts and its seed, for its manifest: the lexicon of the axis by default.
+        """Return the values that decide an output apart from its texts and seed, for its manifest.
+
+        By default these are the lexicon of the axis and its attributes.
 
         Args:
-            values: the configuration of ``fairlab.augment``, as plain containers.
+            values: Configuration of ``fairlab.augment``, as plain containers.
         """
         lexicon = load_lexicon(values["axis"])
         lexicon = lexicon if values["attributes"] is None else lexicon.only(values["attributes"])
@@ -233,22 +236,22 @@ class Planned:
 
 
 class RowAugmentation(Planned):
-    """An augmentation of rows, one by one."""
+    """Augmentation of rows, one by one."""
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """What becomes of every row, in order."""
+        """Return the result of every row, in order."""
         raise NotImplementedError
 
 
 class Plan(Protocol):
-    """How ``fairlab.augment`` carries an augmentation out.
+    """Procedure by which ``fairlab.augment`` runs an augmentation.
 
-    It is called with the configuration as plain containers, a function that reads the input's rows anew, and the
-    record; its methods are called in the order they stand in.
+    A plan is called with the configuration as plain containers, a function that rereads the rows of the input, and the
+    record. Its methods are called in the order in which they are defined.
     """
 
     def made_by(self) -> dict[str, Any]:
-        """What makes the output beside its texts and its seed, for its manifest.
+        """Return the values that decide the output apart from its texts and seed, for its manifest.
 
         Raises:
             FairlabError: a setting does not suit the augmentation.
@@ -256,28 +259,29 @@ class Plan(Protocol):
         ...
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
-        """All work that comes before rows are written: the rows, and what builds the augmentation in a worker.
+        """Do all work that precedes the writing of rows; return the rows and a builder of the augmentation for workers.
 
-        None where the work before is all that was asked for.
+        Returns:
+            Rows and builder, or None if only the preceding work was requested.
         """
         ...
 
     def provenance(self) -> dict[str, Any]:
-        """What the record says of the rewriter that was used."""
+        """Return the record's entry about the rewriter that was used."""
         ...
 
     def report(self, manifest: Any, made: int) -> tuple[list[Reading], list[Note]]:
-        """Readings and notes for the record; ``made`` rows were there before ``limit`` left some out."""
+        """Return readings and notes for the record; ``made`` is the number of rows before ``limit`` was applied."""
         ...
 
 
 @runtime_checkable
 class Measurement(Protocol):
-    """A benchmark of models or of data; its class says what it is.
+    """Benchmark of models or of data, described by its class.
 
     Attributes:
-        version: version of the benchmark's definition; it rises with every change of a value or an interval.
-        description: what it is; an instance whose name depends on its settings has one of its own.
+        version: Version of the benchmark's definition; it rises with every change of a value or an interval.
+        description: Description of the benchmark; an instance whose name depends on its settings has its own.
     """
 
     version: ClassVar[int]
@@ -290,11 +294,11 @@ class Measurement(Protocol):
 
     @classmethod
     def describe(cls, name: str) -> Description | None:
-        """Return the description of readings of a name, without a protocol; None if they are another benchmark's."""
+        """Return the description for readings of a name (without a protocol); None for names of other benchmarks."""
         return cls.description if cls.description.name == name else None
 
     def texts(self) -> list[ItemTexts]:
-        """Return the items with their texts, part by part; empty if they have no texts to be shown.
+        """Return the items with their texts, part by part; empty if there are no texts to show.
 
         Raises:
             FairlabError: the texts cannot be read.
@@ -302,77 +306,78 @@ class Measurement(Protocol):
         return []
 
     def scores(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the values (N, V) to be shown of N items, from the array that is kept of them."""
+        """Return the values (N, V) to show for N items, from the array that is stored for them."""
         return values.reshape(len(values), -1)
 
 
 @runtime_checkable
 class Benchmark(Measurement, Protocol):
-    """A measurement of models."""
+    """Measurement of models."""
 
     def measure(self, backbone: Any, before: Any = None) -> Outcome:
         """Measure a model.
 
         Args:
-            backbone: model to be measured.
-            before: ``items`` of an earlier measurement, for paired comparisons; None for none.
+            backbone: Model to measure.
+            before: ``items`` of an earlier measurement, for paired comparisons; None measures without comparisons.
         """
         ...
 
 
 @runtime_checkable
 class DataBenchmark(Measurement, Protocol):
-    """A measurement of data.
+    """Measurement of data.
 
     Attributes:
-        vectors: what embeds the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; None embeds none.
+        vectors: Embedder of the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; None if texts are
+            not embedded.
     """
 
     vectors: str | None
 
     def measure_data(self, dataset: str, field: Any, embed: Any, folder: Path) -> Outcome:
-        """Measure a data set's texts; ``folder`` holds what memory cannot."""
+        """Measure the texts of a dataset; ``folder`` stores data that does not fit into memory."""
         ...
 
 
 class Rewriter(Protocol):
-    """A rewriter of texts; what each kind rewrites is said by the contracts that derive from it.
+    """Rewriter of texts; the derived contracts define the input of each kind.
 
-    ``GroupRewriter`` gives all versions of a text, ``WordRewriter`` turns one selected person, ``LabelledRewriter``
-    keeps a label; all in :mod:`fairlab.rewriting`.
+    ``GroupRewriter`` gives all versions of a text, ``WordRewriter`` rewrites one selected person, ``LabelledRewriter``
+    keeps a label. All are in :mod:`fairlab.rewriting`.
     """
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Columns that tell how a row was made: ``rewriter``, and a seed, a model or a prompt's hash."""
+        """Columns with the origin of a row: ``rewriter``, and a seed, a model or the hash of a prompt."""
         ...
 
 
 class Verifier(Protocol):
-    """A check of rewrites.
+    """Check of rewrites.
 
     Attributes:
-        name: a few words on what it objects to; the reason under which rejected rows are counted.
+        name: A few words for the kind of fault it finds; the reason under which rejected rows are counted.
     """
 
     name: str
 
     def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
-        """For every row and the versions made of its text, what is wrong with them; None where nothing is."""
+        """Return for each row the fault in the versions of its text, or None if they pass the check."""
         ...
 
 
 class RowAugmentationOnAxes(RowAugmentation):
-    """An augmentation of rows that works on several axes at once, ``augmentation.axes``."""
+    """Augmentation of rows that works on several axes at once, ``augmentation.axes``."""
 
     needs_rewriter = False
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The axes with their lexicons, and how words are drawn.
+        """Return the axes with their lexicons and the settings of word sampling.
 
         Raises:
-            FairlabError: an axis or attributes were given as for the other augmentations.
+            FairlabError: ``axis`` or ``attributes`` was set as for other augmentations.
         """
         refuse_axis(values, "this augmentation takes its axes from augmentation.axes, such as augmentation.axes=[race]")
         node = values["augmentation"]
@@ -386,10 +391,10 @@ class RowAugmentationOnAxes(RowAugmentation):
 
 
 def refuse_axis(values: Mapping[str, Any], why: str) -> None:
-    """Raise where an axis or attributes were given to an augmentation that takes none.
+    """Raise if an axis or attributes were given to an augmentation that does not take them.
 
     Raises:
-        FairlabError: they were; the message begins with ``why``.
+        FairlabError: an axis or attributes were given; the message begins with ``why``.
     """
     if values["axis"] != "gender" or values["attributes"] is not None:
         raise FairlabError(f"{why}; leave out axis and attributes")

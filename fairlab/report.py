@@ -17,7 +17,7 @@ from fairlab.run.config.schema import refuse_misfits
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="report")
 def main(config: DictConfig) -> None:
-    """Hydra's entry."""
+    """Run as Hydra's entry point."""
     with cli.one_sentence():
         report(config)
 
@@ -36,7 +36,7 @@ def report(config: DictConfig) -> None:
 
 @quiet_when_unread()
 def command() -> None:
-    """The console script's entry."""
+    """Run the console script."""
     cli.run(main, "report")
 
 

@@ -1,4 +1,4 @@
-"""``python -m fairlab.reproduce``: run what a paper's tables need, and set ours beside the printed numbers."""
+"""``python -m fairlab.reproduce``: run what a paper's tables need, and compare the results with the printed numbers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
+from fairlab.checks.escapes import printable
 from fairlab.files import holds_run, write_whole
 from fairlab.record import Record
 from fairlab.reporting.many_runs.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, rendered_table
@@ -38,23 +39,23 @@ from fairlab.run.launch.matrix_jobs import (
 from fairlab.types import FairlabError
 
 EXPERIMENTS = Path("experiments")
-SHIPPED = Path(__file__).parent / "experiments"  # the matrices in an installed wheel
+SHIPPED = Path(__file__).parent / "experiments"  # matrices in an installed wheel
 NO_ROW = "no row of the paper"
 FORMS = {"md": "github", "tex": "latex_booktabs", "html": "html"}
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="reproduce")
 def main(config: DictConfig) -> None:
-    """Hydra's entry."""
+    """Run as Hydra's entry point."""
     with cli.one_sentence():
         reproduce(config)
 
 
 def reproduce(config: DictConfig) -> None:
-    """Run what is missing, then write the tables; a run that fails is listed and the others go on.
+    """Run the missing jobs, then write the tables; a failed run is listed and the remaining runs continue.
 
     Raises:
-        FairlabError: there is no such paper, table or number of seeds, or a run failed.
+        FairlabError: the paper, the table or the number of seeds does not exist, or a run failed.
     """
     refuse_misfits("reproduce", config)
     output = Path(config.output)
@@ -90,19 +91,19 @@ def reproduce(config: DictConfig) -> None:
 
 
 def run_and_say(jobs: Sequence[RunOfSeed], matrix: Matrix, output: Path, launcher: Mapping[str, Any]) -> list[str]:
-    """Do what is missing, with a line for each piece as it ends; gives the runs that failed or were not done."""
+    """Run the missing jobs, print a line as each one ends, and return the names of runs that failed or were skipped."""
     failed = set()
     for name, sentence in run_missing(jobs, matrix, output, **launcher):
         if sentence:
             failed.add(name)
-            print(f"{name} failed: {sentence}", file=sys.stderr)
+            print(printable(f"{name} failed: {sentence}"), file=sys.stderr)
         else:
             print(f"{name} is done", flush=True)
     return [name for job in jobs if (name := job_name(*job)) in failed]
 
 
 def matrix_file(paper: str) -> Path:
-    """The matrix of a paper: below ``experiments`` here, else the checkout's or the installed wheel's."""
+    """Return the matrix file of a paper: below ``experiments`` here, else from the installed wheel or the checkout."""
     places = [EXPERIMENTS, SHIPPED, Path(__file__).parents[1] / "experiments"]
     return next(
         (file for place in places if (file := place / paper / "matrix.yaml").is_file()),
@@ -111,7 +112,7 @@ def matrix_file(paper: str) -> Path:
 
 
 def plan_of_paper(matrix: Matrix, jobs: Sequence[RunOfSeed], output: Path, *, calibrate: bool) -> str:
-    """What the runs of a matrix and the data that they train on need and take; runs of several seeds are said once."""
+    """Return the plan of a matrix: resources for its runs and their training data; seeds of a run are not repeated."""
     from fairlab.run.planned import devices, planned
     from fairlab.run.planning.plan import RunPlan, plan_text
     from fairlab.run.planning.sizes import ModelSize
@@ -142,7 +143,7 @@ def plan_of_paper(matrix: Matrix, jobs: Sequence[RunOfSeed], output: Path, *, ca
 
 
 def chosen(matrix: Matrix, config: DictConfig) -> Matrix:
-    """The tables and the number of seeds asked for."""
+    """Return the matrix limited to the requested table and number of seeds."""
     tables = matrix.tables
     if config.table is not None:
         if str(config.table) not in tables:
@@ -155,7 +156,7 @@ def chosen(matrix: Matrix, config: DictConfig) -> Matrix:
 
 
 def finished_records(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]:
-    """Records of finished runs by id and seed."""
+    """Return records of finished runs by id and seed."""
     found: dict[str, dict[int, Record]] = {}
     for run in matrix.runs:
         for seed in matrix.seeds:
@@ -166,16 +167,16 @@ def finished_records(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]
 
 
 def readable(folder: Path) -> Record | None:
-    """A run's record; None of one that cannot be read, which is said."""
+    """Return a run's record; if it cannot be read, print the error and return None."""
     try:
         return Record.load(folder)
     except FairlabError as error:
-        print(f"fairlab: left out: {error}", file=sys.stderr)
+        print(printable(f"fairlab: left out: {error}"), file=sys.stderr)
         return None
 
 
 def normalise(matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> None:
-    """Add the normalised mb-index to the runs of each table that has it and whose runs are all finished."""
+    """Add the normalised mb-index to the runs of each table that has its column and whose runs are all finished."""
     from fairlab.reporting.many_runs.mb_index import NORMALISED, add_normalised
 
     for table in matrix.tables.values():
@@ -187,7 +188,7 @@ def normalise(matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> No
 
 
 def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, output: Path) -> None:
-    """A table as Markdown, LaTeX, HTML and, cell by cell, JSON."""
+    """Write a table as Markdown, LaTeX, HTML and, cell by cell, JSON."""
     name = f"table_{table.id}"
     ours = f"ours at {matrix.scale} scale, seeds {', '.join(map(str, matrix.seeds))}; * moved beyond chance in each"
     printed = f" Printed: {table.setting};" if table.published else ""
@@ -218,7 +219,7 @@ def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, ou
 
 @quiet_when_unread()
 def command() -> None:
-    """The console script's entry."""
+    """Run the console script."""
     cli.run(main, "reproduce")
 
 

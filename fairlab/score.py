@@ -25,20 +25,20 @@ STDIN = "-"
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="score")
 def main(config: DictConfig) -> None:
-    """Hydra's entry."""
+    """Run as Hydra's entry point."""
     with cli.one_sentence():
         score(config)
 
 
 def score(config: DictConfig) -> None:
-    """Write one JSON line a row of the input, in order: its id, and its score by harm or why it has none.
+    """Write one JSON line per row of the input, in order: its id and its score per harm, or why it has no score.
 
-    A harm with an exported threshold has a label as well: ``hate_label``, 1 from the threshold upwards and else 0.
-    Scores are made in parts; the same command goes on with the first part that is not finished.
+    A harm with an exported threshold also has a label: ``hate_label`` is 1 if the score reaches the threshold, else 0.
+    Scores are computed in parts; the same command resumes at the first unfinished part.
 
     Raises:
-        FairlabError: there is no such ensemble or input, the input changed since scores of it were begun, or the output
-            is there already.
+        FairlabError: the ensemble or the input does not exist, the input changed since scoring began, or the output
+            already exists.
     """
     from fairlab.data.stream.rows import read_rows, stdin_rows
     from fairlab.methods.safety_ensemble.exported.scores_in_parts import Parts
@@ -47,7 +47,7 @@ def score(config: DictConfig) -> None:
     output, folder = Path(config.output), model_folder(Path(config.model))
     parts = Parts(output, _facts(config, folder), keep=list(config.keep), part_rows=config.part_rows)
     if output.exists():
-        if parts.clear():  # ended as the last thing that was left to do
+        if parts.clear():  # the previous run was stopped during its last step
             print(f"all scores were there: {output}")
             return
         raise FairlabError(f"{output} is there already; give another output")
@@ -65,7 +65,7 @@ def score(config: DictConfig) -> None:
 
 
 def _facts(config: DictConfig, folder: Path) -> dict[str, Any]:
-    """What decides on the scores beside the rows."""
+    """Return the inputs that decide the scores, apart from the rows."""
     from fairlab.files import sha256
     from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION, read_description
 
@@ -82,7 +82,7 @@ def _facts(config: DictConfig, folder: Path) -> dict[str, Any]:
 
 @quiet_when_unread()
 def command() -> None:
-    """The console script's entry."""
+    """Run the console script."""
     cli.run(main, "score")
 
 

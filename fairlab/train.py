@@ -14,6 +14,7 @@ from omegaconf import MISSING, DictConfig
 
 from fairlab.benchmarks.runner import add, gate, measure, take
 from fairlab.benchmarks.stages import LOADING, stage
+from fairlab.checks.values import target_of
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import sha256
 from fairlab.protocols import Planned
@@ -26,7 +27,6 @@ from fairlab.run.config.build import build, build_benchmarks, build_with_some, p
 from fairlab.run.config.composing import composed, from_model
 from fairlab.run.config.optimizing import set_optimizer
 from fairlab.run.config.shortened import lowered, shortening_notes
-from fairlab.run.config.values import target_of
 from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
 from fairlab.run.further import facts_after_fitting, further_methods
@@ -41,17 +41,17 @@ from fairlab.types import FairlabError
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="train")
 def main(config: DictConfig) -> None:
-    """Hydra's entry: one run, or one job of a sweep."""
+    """Run one training, or one job of a sweep, as Hydra's entry point."""
     with cli.one_sentence():
         job("train", from_model(config, HydraConfig.get().overrides.task), work, announce_backbone)
 
 
 def work(config: DictConfig, record: Record) -> None:
-    """The run itself: before, fit, after, export, report; everything measured goes into ``record`` at once."""
+    """Measure, train, measure again, export and report; each result is added to ``record`` immediately."""
     config = lowered(config)
     refuse_push(config.get("push"))
     with stage(record, LOADING):
-        start = starting_point(config)  # first, so that missing weights are said within seconds
+        start = starting_point(config)  # first, so that missing weights are reported within seconds
 
         from lightning import seed_everything
 
@@ -109,7 +109,7 @@ def work(config: DictConfig, record: Record) -> None:
 
 
 def export(method: Any, start: Any, trained_on: Fingerprints | None, record: Record) -> None:
-    """Write what was trained into the run's folder, and hashes of the texts that it was trained on."""
+    """Write the trained model and the hashes of its training texts to the run folder."""
     record.provenance["model_sha256"] = sha256(method.export(record.folder / "model", start.card(record)))
     start.write(record)
     if trained_on is not None:
@@ -129,17 +129,17 @@ def _notes_of_weights(equal: bool) -> list[Note]:
 
 
 def quieten() -> None:
-    """Leave out what Lightning and torch say of choices that are made on purpose."""
+    """Silence warnings of Lightning and torch about deliberate choices."""
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*deprecated|Found \d+ module\(s\) in eval mode")
-    # Values are the whole batch's when they are logged.
+    # Values are already reduced over the whole batch before they are logged.
     warnings.filterwarnings("ignore", message=r"It is recommended to use `self.log\(.*sync_dist=True")
-    # Our loaders pass over the batches that are done; Lightning looks for a loader with a state of its own.
+    # Our loaders skip finished batches; Lightning expects a loader with its own state.
     warnings.filterwarnings("ignore", message="You're resuming from a checkpoint that ended before the epoch ended")
 
 
 def build_method(config: DictConfig, model: Any) -> Any:
-    """Build the method, with the debiasing of its loss, the optimizer and the schedule where they were chosen.
+    """Build the method, with the chosen debiasing of its loss, optimizer and schedule.
 
     Raises:
         FairlabError: an optimizer was chosen for a method that does not train in steps.
@@ -151,13 +151,13 @@ def build_method(config: DictConfig, model: Any) -> Any:
 
 
 def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
-    """The training data under its augmentation, and in how many parts each step is taken.
+    """Return the training data with its augmentation, and the number of parts per step.
 
-    What the data does not apply by itself is made of its rows first, in a folder named by its content, or taken over
-    from there.
+    If the data does not apply the augmentation on its own, its rows are augmented first, in a folder named after the
+    content; an existing folder is reused.
 
     Raises:
-        FairlabError: the augmentation suits no such data.
+        FairlabError: the augmentation does not suit the data.
     """
     settings, target = plain(config.data), target_of(config.data)
     workers = 0 if "num_workers" in parameters_of(settings) else settings.pop("num_workers", 0)
@@ -186,10 +186,10 @@ def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
 
 
 def set_workers(data: Any, workers: int) -> None:
-    """Set the number of processes that make batches ahead.
+    """Set the number of processes that prepare batches.
 
     Raises:
-        FairlabError: the data makes no batches, or makes them in its own way.
+        FairlabError: the data does not prepare batches in advance, or does so in its own way.
     """
     if hasattr(data, "num_workers"):
         data.num_workers = workers
@@ -198,10 +198,10 @@ def set_workers(data: Any, workers: int) -> None:
 
 
 def augmenting(config: DictConfig) -> dict[str, Any]:
-    """Return the configuration of ``fairlab.augment`` that a training's choices amount to, as plain containers.
+    """Return the configuration of ``fairlab.augment`` that corresponds to a training's choices, as plain containers.
 
-    All else is the default of ``fairlab.augment``, also the seed, so that runs that differ in their seed alone share
-    what is made.
+    All other values, including the seed, are defaults of ``fairlab.augment``, so that runs that differ only in their
+    seed share the output.
     """
     values, defaults = plain_config(config), plain_config(composed("augment", [], {}))
     chosen = ("augmentation", "rewriter", "llm", "axis", "attributes", "search", "biaser_set")
@@ -210,14 +210,14 @@ def augmenting(config: DictConfig) -> dict[str, Any]:
 
 
 def made_by_rank_0(values: dict[str, Any], *, listed: bool) -> Any:
-    """The folder that an augmentation wrote, made by one process while the others wait."""
+    """Return the output folder of an augmentation, which one process runs while the others wait."""
     folder = str(made_folder(values)) if rank() == 0 else ""
     folder = gather_over_ranks(folder)[0]
     return [folder] if listed else folder
 
 
 def refuse_changed_step(record: Record, parts: int) -> None:
-    """Raise where a continued run took its steps in another number of parts, so that its batches were others."""
+    """Raise if a continued run split its steps into another number of parts, because its batches would differ."""
     before = record.provenance.get("parts_of_a_step", parts)
     if before != parts:
         raise FairlabError(
@@ -227,7 +227,7 @@ def refuse_changed_step(record: Record, parts: int) -> None:
 
 
 def _measure_groups(data: Any, record: Record, axis: str) -> None:
-    """Measure polarity of the training groups, by the lexicon of an axis where it is theirs, and note equal ones."""
+    """Record the polarity of the training groups, by the lexicon of ``axis`` if it is theirs, and note equal groups."""
     from fairlab.benchmarks.polarity import measure_polarity
     from fairlab.data.counterfactual import CounterfactualData
     from fairlab.data.equal_groups import equal_groups
@@ -240,7 +240,7 @@ def _measure_groups(data: Any, record: Record, axis: str) -> None:
 
 @quiet_when_unread()
 def command() -> None:
-    """The console script's entry."""
+    """Run the console script."""
     if cli.asks_for_plan(sys.argv[1:]):
         from fairlab.run.planned import print_plan
 

@@ -1,4 +1,4 @@
-"""Shapes shared by every layer: groups, rows of text, descriptions of what is measured, and errors for the user."""
+"""Types shared by every layer: groups, rows of text, descriptions of measurements, and errors for the user."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from math import inf
 from typing import Annotated, Any
 
 NEUTRAL = "neutral"
-# What JSON has for the annotations of a dataclass.
+# JSON types for the annotations of a dataclass
 IN_JSON: dict[str, tuple[type, ...]] = {"float": (float, int), "int": (int,), "str": (str,), "bool": (bool,)}
 IN_JSON |= {"list": (list,), "dict": (dict,), "None": (type(None),)}
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Beside a type in ``Annotated``: bounds on the number that a configuration may give, or on a list's length.
+    """Bounds of a number in a configuration, or of a list's length, given with its type in ``Annotated``.
 
     Attributes:
-        low, high: lowest and highest value.
-        above: what the value is larger than.
+        low, high: Lowest and highest allowed value.
+        above: Exclusive lower bound.
     """
 
     low: float = -inf
@@ -36,38 +36,38 @@ Positive = Annotated[float, Bounds(above=0)]
 NotNegative = Annotated[float, Bounds(0)]
 Share = Annotated[float, Bounds(0, 1)]
 Texts = Annotated[Sequence[str], Bounds(1)]  # at least one
-Seed = Annotated[int, Bounds(0, 2**32 - 1)]  # what numpy takes
+Seed = Annotated[int, Bounds(0, 2**32 - 1)]  # range of numpy's seeds
 
 
 class FairlabError(Exception):
-    """Bad input or a run that cannot go on; its message is one sentence naming the thing and the remedy.
+    """Error about bad input or a run that cannot continue; its message is one sentence naming object and remedy.
 
-    The command line prints the message alone and exits with 1; anything else is a bug and keeps its traceback.
+    The command line prints only the message and exits with 1. Any other exception is a bug and keeps its traceback.
     """
 
 
 class DataUnavailable(FairlabError):
-    """Data that could be had neither from a path, nor from ``FAIRLAB_DATA``, nor by download."""
+    """Error for data found neither at a path, nor below ``FAIRLAB_DATA``, nor by download."""
 
 
 class NotPushed(FairlabError):
-    """What a run made is whole, but the hub did not take it."""
+    """Error for a complete result that the hub did not accept."""
 
 
 class ReviewNeeded(FairlabError):
-    """A run that waits for a person to fill something in; the command line exits with 3."""
+    """Interruption of a run that waits for a person to fill something in; the command line exits with 3."""
 
 
 class CannotScore(FairlabError):
-    """A model lacks what a benchmark asks of it, such as a masked-LM head."""
+    """Error for a model without a capability that a benchmark requires, such as a masked-LM head."""
 
 
 def missing_extra(extra: str, what: str) -> FairlabError:
-    """The error to raise where a package beyond what ``pip install fairlab`` brings is missing.
+    """Return the error to raise if a package of an optional extra is missing.
 
     Args:
-        extra: name of the extra that brings the package.
-        what: what needs it, as the sentence's subject.
+        extra: Name of the extra that provides the package.
+        what: Feature that needs the package, as the subject of the message.
 
     Example:
         >>> print(missing_extra("wandb", "logger=wandb"))
@@ -77,15 +77,15 @@ def missing_extra(extra: str, what: str) -> FairlabError:
 
 
 def need_extra(extra: str, what: str, *packages: str) -> None:
-    """Refuse to go on where one of an extra's packages is not installed; nothing is imported.
+    """Raise if one of an extra's packages is not installed, without importing any.
 
     Args:
-        extra: name of the extra.
-        what: what needs it, as the sentence's subject.
-        packages: names by which the packages are imported, without a dot.
+        extra: Name of the extra.
+        what: Feature that needs the packages, as the subject of the message.
+        packages: Import names of the packages, without a dot.
 
     Raises:
-        FairlabError: one of them is not installed.
+        FairlabError: one of the packages is not installed.
     """
     if any(importlib.util.find_spec(package) is None for package in packages):
         raise missing_extra(extra, what)
@@ -93,13 +93,13 @@ def need_extra(extra: str, what: str, *packages: str) -> None:
 
 @dataclass(frozen=True)
 class Group:
-    """A counterfactual group: versions of one text that differ only in attribute, with the neutral version.
+    """Counterfactual group: versions of one text that differ only in attribute, with the neutral version.
 
     Attributes:
-        id: id of the group, unique within its file.
-        axis: the axis along which the versions differ, e.g. ``gender``.
-        versions: text of each version; holds ``neutral`` and at least two attributes, in a fixed order.
-        extra: every other key of the row (``split``, ``register``, ``gold``, ...), kept as read.
+        id: Id of the group, unique within its file.
+        axis: Axis along which the versions differ, e.g. ``gender``.
+        versions: Text of each version; holds ``neutral`` and at least two attributes, in a fixed order.
+        extra: Every other key of the row (``split``, ``register``, ``gold``, ...), kept as read.
     """
 
     id: str
@@ -114,14 +114,15 @@ class Group:
 
     @property
     def texts(self) -> list[str]:
-        """The neutral text, then one text per attribute: the row order of every embedding array."""
+        """Neutral text, then one text per attribute: the row order of every embedding array."""
         return [self.versions[NEUTRAL], *(self.versions[name] for name in self.attributes)]
 
     @property
     def source(self) -> str:
-        """The attribute whose text the group is made from anew: each equally often, whatever the file's order.
+        """Attribute whose text is the source when the group is rewritten.
 
-        It is taken by a hash of the group's id, so that augmentations to be compared start from the same texts.
+        It is chosen by a hash of the group's id. Each attribute is chosen equally often, regardless of the file's
+        order, and augmentations to be compared start from the same texts.
         """
         return self.attributes[hashlib.sha256(self.id.encode()).digest()[0] % len(self.attributes)]
 
@@ -131,14 +132,14 @@ class Row:
     """One text with its other fields.
 
     Attributes:
-        id: the row's ``id``, or where it has none its number in the input, counted from 1.
-        text: the text to be rewritten; several fields are joined by ``<SEP>``.
-        extra: every other field of the row.
-        place: where the row came from, such as ``line 12``.
-        number: number of the row in the input, counted from 1; unique where ids may not be.
-        field: name of the text's field.
-        parts: names and texts of the fields that a text is joined of; empty where it is one.
-        split: split of the input that the row is of; empty where there are none.
+        id: The row's ``id``, or its number in the input, counted from 1, if it has no id.
+        text: Text to rewrite; several fields are joined by ``<SEP>``.
+        extra: Every other field of the row.
+        place: Location of the row in the input, such as ``line 12``.
+        number: Number of the row in the input, counted from 1; unique even if ids are not.
+        field: Name of the text's field.
+        parts: Names and texts of the fields that are joined to the text; empty for a single field.
+        split: Split of the input that the row belongs to; empty if there are no splits.
     """
 
     id: str
@@ -157,20 +158,20 @@ class Row:
 
     @property
     def fields(self) -> list[str]:
-        """The text's fields."""
+        """Texts of the text's fields."""
         return [text for _, text in self.parts] or [self.text]
 
 
 @dataclass(frozen=True)
 class Made:
-    """What an augmentation made of one row.
+    """Output of an augmentation for one row.
 
     Attributes:
-        rows: rows made of the input row; none where there is a reason.
-        reason: why nothing was made: a few words, the same for every row of the kind; empty where something was made.
-        detail: what in particular was wrong with this row.
-        versions: versions that had been made of a row that was then rejected.
-        counts: numbers that are added up over all rows, e.g. ``{"groups": 1, "groups/union": 1}``.
+        rows: Rows produced from the input row; empty if there is a reason.
+        reason: Reason why no row was produced: a few words, the same for every row of the kind; empty on success.
+        detail: Specific fault of this row.
+        versions: Versions that were produced from a row before it was rejected.
+        counts: Numbers that are summed over all rows, e.g. ``{"groups": 1, "groups/union": 1}``.
     """
 
     rows: tuple[dict[str, Any], ...] = ()
@@ -190,16 +191,17 @@ ELSE = "What else was measured?"
 
 @dataclass(frozen=True)
 class QuantityInfo:
-    """What one quantity of a benchmark is.
+    """Description of one quantity of a benchmark.
 
     Attributes:
-        label: a few words that follow the benchmark's title; ``{}`` stands for what a ``*`` in the quantity's name is.
-        meaning: what the number says, and in parentheses which value is fair or best.
-        unit: unit of the value, as the benchmark's authors print it.
-        ideal: value of a perfectly fair or useful model, in ``unit``; None if there is none.
-        low, high: bounds of the value, in ``unit``; None if there is none.
-        headline: whether the quantity stands for its benchmark in summaries and bars.
-        useful: whether the quantity tells of usefulness, whatever its benchmark is about.
+        label: A few words that follow the benchmark's title; ``{}`` is replaced by the text that ``*`` matches in the
+            name.
+        meaning: Meaning of the number, and in parentheses the fair or best value.
+        unit: Unit of the value, as the benchmark's authors print it.
+        ideal: Value of a perfectly fair or useful model, in ``unit``; None if there is no ideal value.
+        low, high: Bounds of the value, in ``unit``; None if unbounded.
+        headline: Whether the quantity represents its benchmark in summaries and bars.
+        useful: Whether the quantity measures usefulness, regardless of the benchmark's topic.
     """
 
     label: str
@@ -214,13 +216,14 @@ class QuantityInfo:
 
 @dataclass(frozen=True)
 class Workload:
-    """How much a benchmark reads, counted on its data with MiniLM's tokenizer, padding included.
+    """Amount of input of a benchmark, counted on its data with MiniLM's tokenizer, padding included.
 
     Attributes:
-        parts: number of items of each part; ``limit`` takes at most so many of each.
-        tokens: tokens that one item gives a model, by ``encoder`` (any model) or the language-modelling head that it
-            needs, ``masked`` or ``causal``. A masked language model reads a text once for every token asked about.
-        per: name of a setting by whose value the tokens are multiplied; empty for none.
+        parts: Number of items of each part; ``limit`` caps each of them.
+        tokens: Tokens per item that a model processes, by ``encoder`` (any model) or the language-modelling head that
+            the benchmark needs, ``masked`` or ``causal``. A masked language model reads a text once for every predicted
+            token.
+        per: Name of a setting whose value multiplies the tokens; empty for no multiplier.
     """
 
     parts: tuple[int, ...]
@@ -230,21 +233,21 @@ class Workload:
 
 @dataclass(frozen=True)
 class Description:
-    """What a benchmark says of itself: reports, tables, pages and plans know it by this alone.
+    """Self-description of a benchmark, the only source of reports, tables, pages and plans about it.
 
     Attributes:
-        name: name in the keys of readings, such as ``seat``; a protocol that is not the default follows an ``@``.
-        title: name as its authors write it.
-        question: the question that the benchmark answers.
-        quantities: what it measures, by name; a ``*`` in a name stands for any text, such as an attribute.
-        topic: heading under which its readings are shown.
-        subsets: words for parts of it, by name; ``*`` is any other part, and ``{}`` in its words the part's name.
+        name: Name in the keys of readings, such as ``seat``; a protocol that is not the default follows an ``@``.
+        title: Name as its authors write it.
+        question: Question that the benchmark answers.
+        quantities: Measured quantities by name; a ``*`` in a name matches any text, such as an attribute.
+        topic: Heading under which its readings are shown.
+        subsets: Words for its parts, by name; ``*`` is any other part, and ``{}`` in its words is the part's name.
         citation: BibTeX entry of the publication.
-        needs: what it asks of a model or of data: ``embeddings``, ``token_log_probabilities``, ``option_scores``,
-            ``texts`` or ``labels``.
-        sources: files or folders that it reads below ``FAIRLAB_DATA``.
-        workload: how much it reads, for plans; None if unknown.
-        smoke: highest values of settings in a smoke run, for settings other than ``limit``.
+        needs: Requirements on a model or on data: ``embeddings``, ``token_log_probabilities``, ``option_scores``,
+            ``texts``, ``labels`` or ``harm_scores``; a model that lacks one is not measured.
+        sources: Files or folders below ``FAIRLAB_DATA`` that it reads.
+        workload: Amount of input, for plans; None if unknown.
+        smoke: Highest values of settings in a smoke run, for settings other than ``limit``.
     """
 
     name: str
@@ -260,7 +263,7 @@ class Description:
     smoke: Mapping[str, int] = field(default_factory=dict)
 
     def quantity(self, name: str) -> QuantityInfo | None:
-        """Return what a quantity is, its label complete; None if it is not described."""
+        """Return the description of a quantity with its complete label; None if it is not described."""
         if name in self.quantities:
             return self.quantities[name]
         for pattern, info in self.quantities.items():
@@ -270,15 +273,15 @@ class Description:
         return None
 
     def subset(self, name: str) -> str | None:
-        """Return the words for a part; None if it has none of its own."""
+        """Return the words for a part; None if there are no words for it."""
         words = self.subsets.get(name, self.subsets.get("*"))
         return None if words is None else words.replace("{}", name)
 
     def values(self, quantities: Iterable[str]) -> dict[str, Any]:
-        """Return what a record keeps, as plain containers without values at their defaults.
+        """Return the values that a record stores, as plain containers without values at their defaults.
 
         Args:
-            quantities: names of the quantities that were measured.
+            quantities: Names of the quantities that were measured.
         """
         infos = {name: info for name in quantities if (info := self.quantity(name)) is not None}
         return _not_at_default(self, SHOWN) | {
@@ -289,10 +292,10 @@ class Description:
 
     @classmethod
     def read_all(cls, content: Any) -> dict[str, Description]:
-        """Read what a record keeps of descriptions, by name of the benchmark.
+        """Read the descriptions stored in a record, by name of the benchmark.
 
         Raises:
-            ValueError: it is anything else.
+            ValueError: the content is not of this form.
         """
         if not isinstance(content, dict):
             raise ValueError("'described' is no object of names and values")
@@ -309,26 +312,26 @@ class Description:
         return found
 
 
-SHOWN = ("title", "question", "topic", "subsets", "citation")  # of a description, what readers of a record need
+SHOWN = ("title", "question", "topic", "subsets", "citation")  # fields of a description that readers of a record need
 
 
 def _not_at_default(entry: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Return values of a dataclass by name, without empty ones and those at their defaults."""
+    """Return values of a dataclass by name, without empty values and values at their defaults."""
     defaults = {one.name: one.default for one in fields(entry)}
     return {name: value for name in names if (value := getattr(entry, name)) not in (defaults[name], {}, "")}
 
 
 @dataclass(frozen=True)
 class ItemTexts:
-    """Items of a benchmark with their texts, in the order of an array that the benchmark keeps of every model.
+    """Items of a benchmark with their texts, in the order of an array that the benchmark stores for every model.
 
     Attributes:
-        key: name of the array among the outcome's ``items``.
-        values: names of the V values that are shown for each item.
-        ids: names of the N items.
-        texts: one or more texts for each item.
-        part: name of the part of the benchmark; empty if it has one alone.
-        groups: group of each item, such as its bias type; empty if there are none.
+        key: Name of the array among the outcome's ``items``.
+        values: Names of the V values that are shown for each item.
+        ids: Names of the N items.
+        texts: One or more texts per item.
+        part: Name of the part of the benchmark; empty if it has only one.
+        groups: Group of each item, such as its bias type; empty if there are no groups.
         licence: SPDX identifier of the texts' licence; empty if unknown.
     """
 
@@ -342,16 +345,16 @@ class ItemTexts:
 
 
 def values_of(kind: type[Any], content: Any, what: str, besides: Container[str] = ()) -> dict[str, Any]:
-    """A JSON object as values of a dataclass's fields; those with a default may be absent.
+    """Check that a JSON object fits a dataclass's fields, and return it; fields with a default may be absent.
 
     Args:
-        kind: the dataclass.
-        content: what was read.
-        what: what the message calls it.
-        besides: names of fields that do not stand in the object.
+        kind: Dataclass.
+        content: Value parsed from the file.
+        what: Name of the object in the error message.
+        besides: Names of fields that the object must not contain.
 
     Raises:
-        ValueError: it is no object, lacks a value, or has one of an unknown name or of another type.
+        ValueError: the content is not an object, lacks a value, or has a value of an unknown name or another type.
     """
     if not isinstance(content, dict):
         raise ValueError(f"{what} is {type(content).__name__}, no object of names and values")

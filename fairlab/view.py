@@ -1,7 +1,7 @@
-"""``python -m fairlab.view DIR...``: all runs below folders on one page, to sort, filter, compare and look into.
+"""``python -m fairlab.view DIR...``: all runs below folders on one page, to sort, filter, compare and inspect.
 
-Writes ``view.html`` into the first folder. Of many runs the page holds the table and the trade-off alone; with
-``--serve`` a server on this machine gives the rest, and texts that no page may hold, until Ctrl-C.
+Writes ``view.html`` into the first folder. With many runs the page holds only the table and the trade-off. With
+``--serve``, a server on this machine provides the rest, and texts that must not be stored in a page, until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
-from fairlab.record import without_secrets
 from fairlab.reporting.view.browsing import MOST_WHOLE, Browser, browse, view_page
 from fairlab.reporting.view.serving import LOCAL, server
 from fairlab.run.command_line.cli import explain, stop
@@ -21,7 +21,7 @@ from fairlab.types import FairlabError
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write the page and print where it is, or serve it."""
+    """Write the page and print its path, or serve it."""
     parser = argparse.ArgumentParser(prog="python -m fairlab.view", description=__doc__)
     parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="a folder that holds runs at any depth")
     parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the page (default: DIR/view.html)")
@@ -42,10 +42,10 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def serve(browser: Browser, port: int) -> None:
-    """Serve until Ctrl-C.
+    """Serve the page until Ctrl-C.
 
     Raises:
-        FairlabError: the port cannot be had.
+        FairlabError: the port is not available.
     """
     try:
         serving = server(browser, port)
@@ -58,7 +58,7 @@ def serve(browser: Browser, port: int) -> None:
 
 @quiet_when_unread()
 def command() -> None:
-    """The console script's entry."""
+    """Run the console script."""
     try:
         main(sys.argv[1:])
     except KeyboardInterrupt:

@@ -147,10 +147,37 @@ def write_inputs(folder: Path) -> None:
     pairs = [f"{k}\tA man left {k}.\tHe is gone.\t{label}" for k, label in enumerate(labels)]
     for split in ("train", "dev"):
         (folder / "task" / f"{split}.tsv").write_text("index\tsentence1\tsentence2\tlabel\n" + "\n".join(pairs) + "\n")
+    write_outside(folder)
     matrix = "published: ccd\nseeds: [1, 2]\noptions: {}\nruns: {}\ntables: {}\n"
-    for name, content in {"mini": matrix, "bad": "a: [", "empty": "", "lacking": "seeds: [1]\n"}.items():
+    others = {
+        "unknown": matrix.replace("ccd", "nothing"),
+        "climbing": matrix.replace("ccd", "../../secret"),
+        "listed": matrix.replace("runs: {}", "runs: {a: [x]}"),
+        "number": matrix.replace("runs: {}", "runs: {a: {quickstart: [5]}}"),
+        "misspelled": matrix.replace("tables", "tabels"),
+    }
+    for name, content in ({"mini": matrix, "bad": "a: [", "empty": "", "lacking": "seeds: [1]\n"} | others).items():
         (folder / "experiments" / name).mkdir(parents=True)
         (folder / "experiments" / name / "matrix.yaml").write_text(content)
+
+
+def write_outside(folder: Path) -> None:
+    """Lexicons and outputs of ``fairlab.augment`` as somebody may send them."""
+    lexicon = "axis: pets\nattributes: [cat, dog]\nwords: {a: [[n, cat, dog]]}\n"
+    lines = {"figures": "5", "polysemous": "[a]", "pos": "[a]", "returning": "5", "sources": "5", "idioms": "[[a]]"}
+    lines |= {"misspelled": "", "tagged": "", "deep": "", "bomb": ""}
+    more = {"misspelled": "polysemos: {a: b}\n", "tagged": "alone: !!python/name:os.system\n"}
+    more |= {"deep": f"alone: {'[' * 5_000}\n"}
+    bomb = "".join(f"x{k}: &x{k} [{', '.join([f'*x{k - 1}' if k else 'a'] * 9)}]\n" for k in range(12))
+    more |= {"bomb": bomb}
+    for name, value in lines.items():
+        (folder / f"{name}.yaml").write_text(lexicon + more.get(name, f"{name}: {value}\n"))
+    entries = {"number": {"file": 5, "sha256": "x"}, "climbs": {"file": "../texts.txt", "sha256": "x"}}
+    for name in (*entries, "list", "linked"):
+        (folder / f"manifest_{name}").mkdir()
+        content = {"shards": [{"data": entries.get(name, {})}]} if name in entries else []
+        (folder / f"manifest_{name}" / "manifest.json").write_text(json.dumps(content))
+    (folder / "manifest_linked" / "data-00000.jsonl").symlink_to("/etc/hostname")
 
 
 def write_prepared(folder: Path) -> None:

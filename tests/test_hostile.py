@@ -513,3 +513,27 @@ def test_what_is_spoilt_above_was_whole(model, sentence_model, requests):
         1
     )
     assert not requests
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("slope", 10**400),
+        ("slope", "1"),
+        ("slope", True),
+        ("intercept", None),
+        ("intercept", [1]),
+        ("threshold", 2),
+        ("threshold", 10**400),
+        ("threshold", "0.5"),
+        ("file", 5),
+        ("file", "../hate.skops"),
+        ("file", "hate.txt"),
+        ("arrays", ["hate.npz"]),
+    ],
+)
+def test_a_description_of_another_type_is_one_sentence(ensemble, mark, requests, key, value):
+    description = json.loads((ensemble / "ensemble.json").read_text())
+    description["harms"]["hate"][key] = value
+    (ensemble / "ensemble.json").write_text(json.dumps(description))
+    assert_refused(lambda: load_with_sources(str(ensemble)), mark, requests)

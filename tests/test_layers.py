@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "fairlab"
 LAYERS = [
     {"types"},
     {"files", "distributed"},
+    {"checks"},
     {"record"},
     {"text", "lexicons"},
     {"protocols"},

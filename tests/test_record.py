@@ -9,7 +9,8 @@ from urllib.parse import quote
 import pytest
 import yaml
 
-from fairlab.record import Comparison, Note, NotRun, Reading, Record, without_secrets
+from fairlab.checks.redaction import without_secrets
+from fairlab.record import Comparison, Note, NotRun, Reading, Record
 from fairlab.run.environment import environment
 from fairlab.types import Description, FairlabError, QuantityInfo
 
@@ -287,7 +288,7 @@ def test_a_description_of_others_is_plain_data_or_one_sentence(tmp_path, told, s
 
 def test_a_pipe_in_the_place_of_a_record_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "record.json")
-    with pytest.raises(FairlabError, match="it is no file"):
+    with pytest.raises(FairlabError, match="is a pipe, a socket or a device and no file"):
         Record.load(tmp_path)
 
 

@@ -87,7 +87,7 @@ def _summed_up(method: str, record: Record) -> list[str]:
     seconds = {name: taken.seconds for name, taken in stages_of(record).items()}
     measuring = [taken for name, taken in seconds.items() if name.startswith("after/")]
     return [
-        marked(method, [note.mark for note in training_notes(record)]),
+        marked(method, [note.mark for note in training_notes(record) if note.mark]),
         *(_counted(told.get(question, [])) for question in (EQUAL, PERSIST, KEPT)),
         _difference(changes.get(STS)),
         next((_difference(changes[name]) for name in PERPLEXITIES if name in changes), NOT_RUN),

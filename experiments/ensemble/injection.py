@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.augmentation.identity import Identity
+from fairlab.checks.json_text import from_json
 from fairlab.data.published.download import locate
 from fairlab.data.safety import CATEGORIES, NONE, SEEDS
 from fairlab.data.stream.manifest import data_files
 from fairlab.files import read_record, record_file
-from fairlab.text.json_text import from_json
 
 RECORD = Path(__file__).parent / "records" / "injection.json"
 LONGEST = 200  # characters of a seed

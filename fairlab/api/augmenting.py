@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +15,7 @@ from fairlab.rewriting.group_rewriters import GroupRewriter
 from fairlab.run.augmenting.building import augment_lexicon, build_llm, build_rewriter
 from fairlab.run.augmenting.running import augment_rows, refuse_unplanned
 from fairlab.run.command_line import cli
-from fairlab.run.config.composing import composed
+from fairlab.run.config.composing import composed, own_settings
 from fairlab.run.folders import plain_config
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -52,8 +52,11 @@ def rewrite(
         >>> fairlab.rewrite(["He is a nurse."], to="neutral")
         ['They are a nurse.']
     """
+    texts = [text] if isinstance(text, str) else text
+    if not isinstance(texts, Sequence) or not all(isinstance(one, str) for one in texts):
+        raise FairlabError(f"rewrite takes a text or a list of texts, not {str(text)[:60]}; give texts")
     values: dict[str, Any] = plain_config(
-        composed("augment", [f"rewriter={rewriter}"], {"axis": axis, **(settings or {})})
+        composed("augment", [f"rewriter={rewriter}"], {"axis": axis, **own_settings(settings)})
     )
     targets = (NEUTRAL, *augment_lexicon(values).attributes)
     if to not in targets:
@@ -61,7 +64,6 @@ def rewrite(
     built = build_rewriter(values, build_llm(values))
     if not isinstance(built, GroupRewriter):
         raise FairlabError(f"rewriter={rewriter} does not give all versions of a text; take rules or word_swap")
-    texts = [text] if isinstance(text, str) else list(text)
     found = []
     for one, versions in zip(texts, built.groups(texts), strict=True):
         if isinstance(versions, NotRewritten):
@@ -111,7 +113,7 @@ def augment(
         folder = Path(place) / "made" if output is None else Path(output)
         values = {"input": source, "output": str(folder), "axis": axis, "attributes": attributes, "field": field}
         choices = [f"+augmentation={augmentation}", *([f"rewriter={rewriter}"] if rewriter else [])]
-        config = plain_config(composed("augment", choices, {**values, **(settings or {})}))
+        config = plain_config(composed("augment", choices, {**values, **own_settings(settings)}))
         refuse_unplanned(config, augmentation, cli.choices("augmentation"))
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FairlabError(f"{folder} is there already; give a new folder as output")
@@ -139,6 +141,8 @@ def written_rows(texts: Any, field: str, folder: Path) -> Path:
     if hasattr(texts, "save_to_disk"):
         texts.save_to_disk(folder / "texts")
         return folder / "texts"
+    if not isinstance(texts, Iterable) or isinstance(texts, bytes | Mapping):
+        raise FairlabError(f"augment takes texts, rows or a data set, not {str(texts)[:60]}; give a list of texts")
     rows = [{field: one} if isinstance(one, str) else one for one in texts]
     if not rows:
         raise FairlabError("there is no text; give at least one")

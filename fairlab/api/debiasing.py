@@ -15,7 +15,7 @@ from fairlab.api.loading import load, model_name
 from fairlab.api.results import Results, copied
 from fairlab.files import write_whole
 from fairlab.record import Record
-from fairlab.run.config.composing import composed, from_model
+from fairlab.run.config.composing import composed, from_model, own_settings
 from fairlab.run.config.schema import refuse_missing
 from fairlab.run.folders import plain_config
 from fairlab.run.job import accounted, do_work
@@ -111,7 +111,7 @@ def debias(
         **({"strict": True} if strict else {}),
         **({"axis": axis} if axis else {}),
         **{f"method.{name}": value for name, value in of_method.items()},
-        **(settings or {}),
+        **own_settings(settings),
     }
     choices = [f"scale={scale}", f"method={method}", "data=groups"]
     choices += [] if measured is None else [f"benchmark=[{','.join(measured)}]"]

@@ -20,7 +20,7 @@ from fairlab.protocols import Benchmark
 from fairlab.record import Record
 from fairlab.reporting.tables.comparing import Side, compare_sides, of_other_definitions, only_side
 from fairlab.run.config.build import build_benchmarks
-from fairlab.run.config.composing import composed
+from fairlab.run.config.composing import composed, own_settings
 from fairlab.run.config.shortened import shortening_notes
 from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
@@ -61,10 +61,11 @@ def evaluate(
     own: list[Any] = [one for one in asked if not isinstance(one, str)]
     for one in own:
         refuse_undescribed(one)
-    for key in settings or {}:
+    chosen_settings = own_settings(settings)
+    for key in chosen_settings:
         if key.partition(".")[0] in names:
             raise FairlabError(f"settings begin at the top of the configuration; give 'benchmark.{key}', not '{key}'")
-    values = {"limit": limit, **({"strict": True} if strict else {}), **(settings or {})}
+    values = {"limit": limit, **({"strict": True} if strict else {}), **chosen_settings}
     config = composed("evaluate", [f"benchmark=[{','.join(names)}]"], values)
     chosen = [*(build_benchmarks(config) if names else []), *own]
     found = {label: loaded_with_facts(one) for label, one in models.items()}

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.files import no_space_is_one_sentence, replaced_when_written
+from fairlab.files import (
+    check_folder,
+    folder_replaced_when_written,
+    no_space_is_one_sentence,
+    replaced_when_written,
+)
 from fairlab.record import Comparison, Note, NotRun, Reading, Record, values_in
 from fairlab.reporting.headlines import title
 from fairlab.reporting.summary import summary_lines
@@ -115,14 +120,9 @@ def copied(source: Path, folder: Path) -> Path:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FairlabError(f"{folder} is there already; give a new folder")
-    temporary = folder.with_name(f".{folder.name}.new")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with no_space_is_one_sentence(folder):
-            shutil.copytree(source, temporary, ignore=shutil.ignore_patterns(".lock"))
-            temporary.replace(folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    check_folder(source)
+    with no_space_is_one_sentence(folder), folder_replaced_when_written(folder) as temporary:
+        shutil.copytree(source, temporary, ignore=shutil.ignore_patterns(".lock"), dirs_exist_ok=True)
     return folder
 
 

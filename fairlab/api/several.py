@@ -81,4 +81,6 @@ def runs(folder: str | Path = "outputs") -> Runs:
     Raises:
         FairlabError: there is no such folder, or no run in it.
     """
+    if not isinstance(folder, str | Path):
+        raise FairlabError(f"runs takes the path of a folder, not {str(folder)[:60]}; give one, such as outputs")
     return Runs(records_below(Path(folder)))

@@ -1,1 +1,1 @@
-"""Augmentations: what to ask of which rewriter, one strategy a file."""
+"""Augmentations: rewriting strategies that choose a rewriter and its requests, one per file."""

@@ -1,4 +1,4 @@
-"""Pairs left out that linear classifiers of an embedding find too easy: AFLite."""
+"""AFLite: removal of pairs that are too easy for linear classifiers of an embedding."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from fairlab.types import Count, FairlabError, Share
 
 
 class AFLite(Filter):
-    """Leaves out, round by round, the rows that linear classifiers trained on other rows mostly get right.
+    """Filter that removes, in rounds, the rows that linear classifiers trained on other rows mostly get right.
 
-    In a round ``partitions`` logistic regressions are trained on random shares of the rows that are left, and each is
-    tried on the rest. A row's predictability is the share of those trials that found its label. Of the rows whose
-    predictability is at least ``cutoff`` the most predictable are left out, ``slice`` of all rows at most. The rounds
-    end when ``target`` of the rows are left, or when fewer than a slice were left out.
+    In each round, ``partitions`` logistic regressions are trained on random shares of the remaining rows, and each is
+    tested on the rest. A row's predictability is the share of those tests that found its label. Among the rows with a
+    predictability of at least ``cutoff``, the most predictable are removed, at most ``slice`` of all rows. The rounds
+    end when ``target`` of the rows remain, or when a round removes less than a slice.
 
     Args:
-        label: column of the label.
-        target: share of all rows at which the rounds end.
-        partitions: number of classifiers in a round, *m*.
-        train: share of the rows left that a classifier is trained on.
-        slice: share of all rows that a round leaves out at most, *k*.
-        cutoff: least predictability of a row that is left out, tau.
-        encoder: encoder of the texts, see :func:`fairlab.backbones.embedded_encoder.embedded_encoder`.
-        seed: seed of the partitions.
+        label: Column of the label.
+        target: Share of all rows at which the rounds end.
+        partitions: Number of classifiers per round, *m*.
+        train: Share of the remaining rows that a classifier is trained on.
+        slice: Maximum share of all rows that a round removes, *k*.
+        cutoff: Minimum predictability of a removed row, tau.
+        encoder: Encoder of the texts, see :func:`fairlab.backbones.embedded_encoder.embedded_encoder`.
+        seed: Seed of the partitions.
 
     Raises:
-        FairlabError: there is no partition; in ``decide``, a row has no label, or there are too few for a classifier.
+        FairlabError: The number of partitions is less than one; in ``decide``, if a row has no label, or if there are
+            too few rows for a classifier.
 
-    Source: Le Bras et al. 2020, "Adversarial Filters of Dataset Biases", algorithm 1; shares are those of its 549,367
-    pairs of SNLI. The embedding is by default the embedded encoder's, not a RoBERTa tuned to part of the
-    data: of a pair both fields, their product and the size of their difference.
+    Source: Le Bras et al. 2020, "Adversarial Filters of Dataset Biases", algorithm 1; the shares are those for its
+    549,367 pairs of SNLI. The default embedding comes from the embedded encoder, not from a RoBERTa tuned to part of
+    the data. The embedding of a pair has both fields, their product and the absolute value of their difference.
     """
 
     title = "pairs that linear classifiers find hard (AFLite)"
@@ -74,14 +75,14 @@ class AFLite(Filter):
         self.encoder = encoder
 
     def kept(self, items: Sequence[Labelled]) -> set[int]:
-        """See :meth:`Filter.kept`."""
+        """Return the rows to keep, see :meth:`Filter.kept`."""
         labels = [item.label for item in items]
         if short := too_little(labels, [item.text for item in items]):
             raise FairlabError(f"augmentation=aflite trains classifiers: {short}; give more rows")
         return self.left(pair_vectors(items, self.encoder), np.array(labels))
 
     def left(self, vectors_NF: NDArray[np.float32], labels_N: NDArray[Any]) -> set[int]:
-        """Places of the rows that stay, by vectors of any kind."""
+        """Return the indices of the rows that remain, from vectors of any kind."""
         draw = np.random.default_rng(self.seed)
         places, size = np.arange(len(labels_N)), max(1, round(self.slice * len(labels_N)))
         while len(places) > max(2, self.target * len(labels_N)):
@@ -97,11 +98,11 @@ class AFLite(Filter):
     def _predictability(
         self, vectors_NF: NDArray[np.float32], labels_N: NDArray[Any], draw: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Share of the classifiers not trained on a row that find its label; 0 where all were."""
+        """Return the share of the classifiers not trained on a row that find its label; 0 if all were trained on it."""
         from sklearn.linear_model import LogisticRegression
 
         right, tried = np.zeros(len(labels_N)), np.zeros(len(labels_N))
-        size = min(max(2, round(self.train * len(labels_N))), len(labels_N) - 1)  # one at least is left to try
+        size = min(max(2, round(self.train * len(labels_N))), len(labels_N) - 1)  # leave at least one row to test on
         for _ in range(self.partitions):
             order = draw.permutation(len(labels_N))
             inside, outside = order[:size], order[size:]
@@ -114,7 +115,7 @@ class AFLite(Filter):
 
 
 def pair_vectors(items: Sequence[Labelled], encoder: str = EMBEDDED) -> NDArray[np.float32]:
-    """A vector of each document (N, F): its embedding; of a pair both, their product and the size of their difference.
+    """Return a vector per document (N, F): its embedding, or for pairs both, their product and absolute difference.
 
     Source: Conneau et al. 2017, "Supervised Learning of Universal Sentence Representations", section 3.1.
     """

@@ -1,4 +1,4 @@
-"""Pairs left out, or repeated, until what a bag of words sees in the last field alone goes with no label any more."""
+"""Removal or repetition of pairs until a bag of words of the last field alone predicts no label."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from fairlab.types import Count, FairlabError
 
 
 class Balanced(Filter):
-    """Keeps as many rows of every label among those that a probe of the last field takes for the same.
+    """Filter that keeps equal numbers of rows per label among rows with the same probe prediction.
 
     A logistic regression on words and word pairs of the last field gives every row, out of fold, the probability of
-    each label. Rows with the same likeliest label and a probability of it in the same bin look alike; of these as many
-    are kept of every label as there are of the rarest, drawn at random. With ``by="repeating"`` none is left out for
-    that: rows of rarer labels stand as often as those of the commonest, and only rows without a counterpart of another
-    label go.
+    each label. Rows look alike if they have the same most likely label, with a probability in the same bin. Among
+    these, the same number of rows is kept for every label: the number of the rarest label, drawn at random. With
+    ``by="repeating"``, no row is removed for balance. Rows of rarer labels are repeated up to the number of the most
+    frequent label, and only rows without a counterpart of another label are removed.
 
     Args:
-        label: column of the label.
-        bins: number of bins of the likeliest label's probability, of equal width between chance and 1.
-        by: ``leaving_out`` or ``repeating``.
-        seed: seed of the folds and of the draw.
+        label: Column of the label.
+        bins: Number of bins of the most likely label's probability, with equal widths between chance and 1.
+        by: Way of balancing, ``leaving_out`` or ``repeating``.
+        seed: Seed of the folds and of the draw.
 
     Raises:
-        FairlabError: there are no bins, or ``by`` is neither; in ``decide``, a row has no label, or there are too
-            few for a probe.
+        FairlabError: The number of bins is less than one, or ``by`` is unknown; in ``decide``, if a row has no label,
+            or if there are too few rows for a probe.
 
-    Ours; close to :class:`fairlab.augmentation.z_filtered.ZFiltered`, which looks at single features.
+    This method is ours; it is close to :class:`fairlab.augmentation.z_filtered.ZFiltered`, which examines single
+    features.
     """
 
     title = "pairs balanced over words of the last field"
@@ -62,7 +63,7 @@ class Balanced(Filter):
         self.bins, self.by, self.seed = bins, by, seed
 
     def kept(self, items: Sequence[Labelled]) -> Counter[int]:
-        """See :meth:`Filter.kept`."""
+        """Return how often to keep each row, see :meth:`Filter.kept`."""
         texts, labels = [item.text for item in items], [item.label for item in items]
         if short := too_little(labels, texts):
             raise FairlabError(f"augmentation=balanced trains a probe of the last field: {short}; give more rows")

@@ -1,4 +1,4 @@
-"""Harmless prompts from topics and forms of text, the same for every subgroup: what a safe slice is made of.
+"""Harmless prompts from topics and forms of text, identical for every subgroup, as material for safe slices.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", appendix A.2.1, 5,
 after Radharapu et al. 2023, "AART: AI-Assisted Red-Teaming". Harmful prompts are not generated.
@@ -19,8 +19,8 @@ from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.types import FairlabError, Made, Row
 
 PLACEHOLDER = "<social_group>"
-HARMS = ("hate", "toxicity", "sexual", "violence")  # that a harmless prompt is not
-LENGTH = 120  # tokens a prompt takes at most
+HARMS = ("hate", "toxicity", "sexual", "violence")  # harms that a harmless prompt does not have
+LENGTH = 120  # maximum tokens of a prompt
 FORMS_SHOWN = 10  # in a request, as in the paper
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -41,18 +41,18 @@ SCHEMA: dict[str, Any] = {
 
 
 class BenignPrompts(RowAugmentation):
-    """Asks for prompts on every row's topic, and writes each once for every subgroup, safe in every harm.
+    """Augmentation that requests prompts on every row's topic, and writes each for every subgroup, safe in every harm.
 
-    Prompts without the placeholder, or with it more than once, and prompts that came before are left out and counted.
+    Prompts without the placeholder, or with more than one, and duplicates of earlier prompts are left out and counted.
 
     Args:
-        each: number of prompts asked for per topic, at least 1.
-        forms: kinds of text to write, such as a question; ten of them, drawn at random, are offered for each topic.
-        llm: language model that writes the prompts, with its ledger; required.
-        seed: seed of the drawn forms and of the language model's sampling.
+        each: Number of prompts per topic, at least 1.
+        forms: Kinds of text to write, such as a question; ten of them, drawn at random, are offered for each topic.
+        llm: Language model that writes the prompts, with its ledger; required.
+        seed: Seed of the drawn forms and of the language model's sampling.
 
     Raises:
-        FairlabError: no language model, no forms, or fewer than one prompt.
+        FairlabError: The language model or the forms are missing, or fewer than one prompt is requested.
     """
 
     title = "harmless prompts about every subgroup"
@@ -79,7 +79,7 @@ class BenignPrompts(RowAugmentation):
         self.people: dict[str, dict[str, str]] = self.prompt.extra["people"]
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """What becomes of every topic, in order."""
+        """Return the outcome of every topic, in order."""
         replies = self.llm.ask([self._request(row) for row in rows], stage=self.name)
         seen: set[str] = set()
         made = []
@@ -104,10 +104,10 @@ class BenignPrompts(RowAugmentation):
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """What makes an output, for its manifest.
+        """Return the settings that determine an output, for its manifest.
 
         Raises:
-            FairlabError: an axis was given.
+            FairlabError: An axis was given.
         """
         refuse_axis(values, f"{cls.name} has its own identities")
         node = values["augmentation"]
@@ -128,7 +128,10 @@ class BenignPrompts(RowAugmentation):
         )
 
     def _versions(self, row: Row, key: str, one: Mapping[str, str]) -> list[dict[str, Any]]:
-        """A prompt for every subgroup; a set for each category, as sets differ in one category alone."""
+        """Return a prompt for every subgroup, in one set per category.
+
+        The texts of a set differ in one category alone.
+        """
         return [
             {
                 "id": f"{key}-{category}-{name}",

@@ -1,4 +1,4 @@
-"""A set of biasers from a language model, by prompt; the paper had 20 ethnicities from ChatGPT.
+"""Set of biasers from a language model, by prompt; the paper had 20 ethnicities from ChatGPT.
 
 Source: Mondal and Lipizzi 2024, section 4.
 """
@@ -20,19 +20,19 @@ from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.types import FairlabError
 
 NAME = "biasers.yaml"
-LENGTH = 40  # tokens a member takes at most
+LENGTH = 40  # maximum tokens of a member
 
 
 class AskedSet:
-    """Asks for the members of a bias producer.
+    """Set of a bias producer's members, requested from a language model.
 
     Args:
-        llm: language model to ask, with a ledger, so that the same set is not asked for twice; required.
-        size: number of members of the set, |b|, at least 2.
-        seed: seed of the language model's sampling; the temperature is 0.
+        llm: Language model to ask, with a ledger, so that the same set is not requested twice; required.
+        size: Number of members of the set, |b|, at least 2.
+        seed: Seed of the language model's sampling; the temperature is 0.
 
     Raises:
-        FairlabError: there is no language model, or the size is below 2.
+        FairlabError: The language model is missing, or the size is below 2.
     """
 
     def __init__(self, *, llm: LLM | None, size: int = 20, seed: int = 0) -> None:
@@ -46,10 +46,10 @@ class AskedSet:
         self.prompt = load_prompt("biasers")
 
     def __call__(self, axis: str, folder: Path) -> Path:
-        """The file of the set in ``folder``, written unless it is there.
+        """Return the file of the set in ``folder``, and write it first if it does not exist.
 
         Raises:
-            FairlabError: the model gave no set, or one with too few different members.
+            FairlabError: The model gave no set, or one with too few different members.
         """
         path = folder / NAME
         if not path.exists():
@@ -60,7 +60,7 @@ class AskedSet:
                 "biasers": self._asked(axis),
             }
             write_whole(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
-        load_lexicon(str(path))  # a set that contradicts itself is said so here
+        load_lexicon(str(path))  # report a set that contradicts itself here
         return path
 
     def _asked(self, axis: str) -> list[list[str]]:

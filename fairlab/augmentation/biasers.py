@@ -1,8 +1,7 @@
 """Expansion by biasers: every entry once for every member of a set of biasers, each copy morphed up and down.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
-Quantification", section 3.1. What the paper leaves open is a setting here, and docs/biasers.md says what it leaves
-open.
+Quantification", section 3.1. Details that the paper does not specify are settings here, and docs/biasers.md lists them.
 """
 
 from __future__ import annotations
@@ -33,29 +32,28 @@ MENTIONS, MORPHED, UPSHIFTS = ("first", "each"), ("copies", "all"), ("word", "se
 
 
 class Biasers(RowAugmentation):
-    """Every entry, and for each of its biasers a copy with every other member; each copy upshifted and downshifted.
+    """Augmentation that copies every entry for each other member per biaser, and upshifts and downshifts each copy.
 
-    Rows have the input's form, with ``kind`` (``entry``, ``copy``, ``upshift`` or ``downshift``), ``biaser`` (the
-    member a copy was made for), ``replaced`` (what stood there) and where they come from. An entry without a biaser is
-    kept once. A row whose text is equal, but for case and blanks, to that of another row of the same shard is left out
-    and counted; entries go before what was made of others.
+    Rows have the input's form, plus ``kind`` (``entry``, ``copy``, ``upshift`` or ``downshift``), ``biaser`` (the
+    member a copy was made for), ``replaced`` (the replaced text) and their origin. An entry without a biaser is kept
+    once. A row whose text equals the text of another row of the same shard, ignoring case and blanks, is left out and
+    counted. Entries take precedence over rows derived from other entries.
 
     Args:
-        rewriter: the rewriter that finds and replaces biasers.
-        mentions: ``first`` expands the first biaser of an entry, ``each`` every distinct one in turn.
-        morph: ``copies`` are morphed, as in the paper's example, or ``all`` rows, the entries too.
-        upshift: ``word`` replaces or inserts words by a masked LM, ``sentence`` appends one by a causal LM, ``llm``
-            asks ``llm``.
-        summary: how the downshift shortens a text: ``extractive``, ``llm``, or the folder or hub name of a
-            sequence-to-sequence model.
-        language_model: language model that writes the upshift: a masked LM for ``word``, a causal LM for ``sentence``;
-            not used otherwise.
-        llm: language model that is asked with ``upshift=llm`` and ``summary=llm``; not used otherwise.
-        seed: seed of where and how an upshift changes a text.
+        rewriter: Rewriter that finds and replaces biasers.
+        mentions: Biasers to expand: ``first`` for the first one of an entry, ``each`` for every distinct one in turn.
+        morph: Rows to morph: ``copies``, as in the paper's example, or ``all`` rows, including the entries.
+        upshift: Kind of upshift: ``word`` replaces or inserts words by a masked LM, ``sentence`` appends one sentence
+            by a causal LM, ``llm`` asks ``llm``.
+        summary: Kind of downshift: ``extractive``, ``llm``, or the folder or hub name of a sequence-to-sequence model.
+        language_model: Language model that writes the upshift: a masked LM for ``word``, a causal LM for ``sentence``;
+            otherwise unused.
+        llm: Language model for ``upshift=llm`` and ``summary=llm``; otherwise unused.
+        seed: Seed of the position and kind of an upshift's changes.
 
     Raises:
-        FairlabError: an unknown setting, or no language model to ask.
-        CannotScore: the language model is not of the kind that the upshift needs.
+        FairlabError: A setting is unknown, or the language model to ask is missing.
+        CannotScore: The language model is of the wrong kind for the upshift.
     """
 
     title = "expansion by biasers"
@@ -104,14 +102,14 @@ class Biasers(RowAugmentation):
         rewriter.provenance |= {"upshift": upshift, "summary": self.downshift.name}
 
     def expands(self, texts: Sequence[str]) -> list[bool]:
-        """Return whether each text holds a biaser that can be replaced."""
+        """Return whether each text contains a biaser that can be replaced."""
         return [isinstance(copies, list) and bool(copies) for copies in self.rewriter.copies(texts, mentions="first")]
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Return what becomes of every row, in order."""
+        """Return the outcome of every row, in order."""
         answers = self.rewriter.copies([row.text for row in rows], mentions=self.mentions)
         found = [answer if isinstance(answer, list) else [] for answer in answers]
-        morphed: list[str] = []  # texts that are morphed: of every row its own where all are, then its copies
+        morphed: list[str] = []  # texts to morph: for each row its own text if all are morphed, then its copies
         for row, copies in zip(rows, found, strict=True):
             morphed += [row.text] if self.morph == "all" else []
             morphed += [copy.text for copy in copies]
@@ -128,7 +126,7 @@ class Biasers(RowAugmentation):
         ]
 
     def _made(self, row: Row, fresh: bool, copies: Sequence[Copy], shifts: Any, seen: set[str]) -> Made:
-        """The rows made of one entry, in order: itself, then every copy with its two morphs."""
+        """Return the rows made from one entry, in order: the entry, then every copy with its two morphs."""
         made: list[dict[str, Any]] = []
         counts = Counter({WITH_BIASER if copies else NO_BIASER: 1})
 
@@ -158,7 +156,7 @@ class Biasers(RowAugmentation):
 
     @staticmethod
     def _new(text: str, seen: set[str]) -> bool:
-        """Whether a text was not seen yet; it is now."""
+        """Return whether a text is new, and mark it as seen."""
         key = " ".join(text.casefold().split())
         if key in seen:
             return False
@@ -167,19 +165,19 @@ class Biasers(RowAugmentation):
 
 
 def summariser(summary: str, rewriter: BiaserRewriter, llm: LLM | None) -> Any:
-    """What makes the downshifts; see :class:`Biasers`."""
+    """Return the function that makes the downshifts; see :class:`Biasers`."""
     if summary == "extractive":
         return ExtractiveSummary(rewriter.held)
     return LLMMorph(llm, "summary", rewriter.held) if summary == "llm" else ModelSummary(summary)
 
 
 def expansion_verdict(entries: int, members: int, written: int) -> str:
-    """What the size of an expansion says beside the paper's, 1,641 from 10 entries and 4,248 from 50.
+    """Return a sentence that compares an expansion's size with the paper's, 1,641 from 10 entries and 4,248 from 50.
 
     Args:
-        entries: number of entries that were expanded, N.
-        members: number of biasers in the set, |b|.
-        written: number of rows of the expansion.
+        entries: Number of entries that were expanded, N.
+        members: Number of biasers in the set, |b|.
+        written: Number of rows of the expansion.
 
     Example:
         >>> expansion_verdict(10, 20, 590)[:70]
@@ -194,5 +192,5 @@ def expansion_verdict(entries: int, members: int, written: int) -> str:
 
 
 def largest(entries: int, members: int) -> int:
-    """Rows that one mention an entry can give at most: every entry and |b| copies of it, each with its two morphs."""
+    """Return the maximum of rows with one mention per entry: every entry and |b| copies, each with two morphs."""
     return 3 * entries * (1 + members)

@@ -1,4 +1,4 @@
-"""Counterfactual data augmentation (CDA): counterfactual groups, or labelled rows, by exchanging words."""
+"""Counterfactual data augmentation (CDA): counterfactual groups, or labelled rows, by swapping words."""
 
 from __future__ import annotations
 
@@ -24,22 +24,21 @@ def _swap(axis: str) -> WordSwap:
 
 
 class CDA(RowAugmentation):
-    """Makes counterfactual data by exchanging the words of an axis, unchecked.
+    """Augmentation that makes counterfactual data by swapping the words of an axis, without checks.
 
-    Of groups (``fairlab.train augmentation=cda``) it rebuilds every one from one of its texts by word swapping. The
-    text kept as the source is that of ``Group.source``. Groups whose source holds no word of the lexicon have nothing
-    to swap and are dropped.
+    For groups (``fairlab.train augmentation=cda``), every group is rebuilt from one of its texts by word swapping. The
+    source is the text of ``Group.source``. A group whose source contains no word of the lexicon is dropped.
 
-    Of rows (``fairlab.augment +augmentation=cda``) it makes groups, or rows of the same form whose text has the two
-    attributes exchanged: added after the original (``add``) or in its place (``replace``). Rows without a word of the
-    axis give no group, and stay as they are otherwise.
+    For rows (``fairlab.augment +augmentation=cda``), the output is groups, or rows of the same form whose text has the
+    two attributes swapped: added after the original (``add``) or instead of it (``replace``). Rows without a word of
+    the axis give no group, and otherwise stay unchanged.
 
     Args:
-        output: what rows become: ``groups``, ``add`` or ``replace``; groups stay groups.
-        rewriter: the rewriter that exchanges words in rows; groups need none.
+        output: Form of the output for rows: ``groups``, ``add`` or ``replace``; groups stay groups.
+        rewriter: Rewriter that swaps words in rows; not needed for groups.
 
     Raises:
-        FairlabError: an unknown output, or more than two attributes to exchange.
+        FairlabError: The output is unknown, or there are more than two attributes to swap.
 
     Source: the CCD-CDA rows of "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", tables 2 to 6;
     Zhao et al. 2018, "Gender Bias in Coreference Resolution", section 3.3, for ``add``.
@@ -73,10 +72,10 @@ class CDA(RowAugmentation):
         self.rewriter = rewriter
 
     def groups(self, groups: Sequence[Group]) -> list[Group]:
-        """Groups with the same ids and extra keys, every version made from the source text.
+        """Return groups with the same ids and extra keys, with every version made from the source text.
 
         Raises:
-            FairlabError: no group has anything to swap, or the lexicon lacks an attribute of the groups.
+            FairlabError: No group has a word to swap, or the lexicon lacks an attribute of the groups.
         """
         made = [group for group in map(self.rebuild, groups) if group is not None]
         if groups and not made:
@@ -86,7 +85,7 @@ class CDA(RowAugmentation):
         return made
 
     def rebuild(self, group: Group) -> Group | None:
-        """The group with its versions made by word swapping, or None when there is nothing to swap."""
+        """Return the group with versions made by word swapping, or None if it has no word to swap."""
         swap = _swap(group.axis)
         attributes = group.attributes
         if unknown := set(attributes) - set(swap.attributes):
@@ -102,7 +101,7 @@ class CDA(RowAugmentation):
         return replace(group, versions=versions, extra=extra)
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """What becomes of every row, in order."""
+        """Return the outcome of every row, in order."""
         assert self.rewriter is not None
         marked = WordSwap(self.rewriter.lexicon).marked
         chosen = [k for k, row in enumerate(rows) if marked(row.text)]
@@ -114,7 +113,7 @@ class CDA(RowAugmentation):
         return [self._labelled(row, swapped.get(k), self.rewriter) for k, row in enumerate(rows)]
 
     def _group(self, row: Row, answer: Versions | NotRewritten | None, rewriter: GroupRewriter) -> Made:
-        """The group made of a row, or why there is none."""
+        """Return the group made from a row, or the reason for its absence."""
         if answer is None:
             return Made(counts={NO_WORD: 1})
         if isinstance(answer, NotRewritten):
@@ -125,7 +124,7 @@ class CDA(RowAugmentation):
         return Made(rows=(group_row(row, self.name, rewriter, answer.versions),), counts=counts)
 
     def _labelled(self, row: Row, swapped: str | NotRewritten | None, rewriter: GroupRewriter) -> Made:
-        """Return the original row, the swapped one, or both; the original alone if it could not be swapped."""
+        """Return the original row, the swapped row, or both; the original row alone if it could not be swapped."""
         original = {"id": row.id, row.field: row.text, **row.extra}
         if swapped is None:
             return Made(rows=(original,), counts={NO_WORD: 1})

@@ -7,12 +7,12 @@ from fairlab.rewriting.english.word_swap import WordSwap
 
 
 class CDAText:
-    """Every text with a word of the axis, and beside it the same text with the attributes exchanged.
+    """Text augmentation that keeps every text with a word of the axis and adds its counterpart with attributes swapped.
 
     A text without such a word is left out.
 
     Args:
-        axis: name of the lexicon whose words are exchanged, which must have two attributes, such as ``gender``.
+        axis: Name of the lexicon whose words are swapped, which must have two attributes, such as ``gender``.
 
     Source: Zhao et al. 2018, "Gender Bias in Coreference Resolution", section 3.3; Meade et al. 2022, "An Empirical
     Survey of the Effectiveness of Debiasing Techniques", section 4 (bias-bench).
@@ -34,9 +34,9 @@ class CDAText:
         self.swap = WordSwap(lexicon)
 
     def texts(self, text: str) -> list[str]:
-        """The text and its counterpart, or nothing.
+        """Return the text and its counterpart, or an empty list.
 
         Raises:
-            FairlabError: the axis has not two attributes.
+            FairlabError: The axis does not have two attributes.
         """
         return [text, self.swap.swap(text)] if self.swap.marked(text) else []

@@ -1,4 +1,4 @@
-"""Counterfactual groups from plain text, checked: the data that content-conditional debiasing trains on."""
+"""Verified counterfactual groups from plain text, the training data of content-conditional debiasing."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ FILTERS = ("drop", "keep", "fallback")
 
 
 class CounterfactualGroups(RowAugmentation):
-    """Turns every text that holds a word of the axis into a group: neutral, and one version per attribute.
+    """Augmentation that turns every text with a word of the axis into a group: neutral, and one version per attribute.
 
-    The rewriter makes the versions, verifiers judge them, and the filter decides about groups that fail: ``drop`` puts
-    them beside the data with the reason, ``keep`` keeps them, marked, and ``fallback`` has the rule-based rewriter make
-    them again and drops those that fail again. A text the rewriter gave nothing for goes the same way, except that
-    there is nothing to keep.
+    The rewriter makes the versions, verifiers judge them, and the filter decides about groups that fail. ``drop``
+    writes them to a separate file with the reason. ``keep`` keeps them, marked. ``fallback`` makes them again with the
+    rule-based rewriter, and drops groups that fail again. A text for which the rewriter gave no versions is treated in
+    the same way, except that it cannot be kept.
 
     Args:
-        rewriter: the rewriter that makes the versions.
-        verify: names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`.
-        filter: what becomes of a group that fails: ``drop``, ``keep`` or ``fallback``.
-        repair: whether a language model that rewrites is shown each fault once and asked again, before the filter.
-        llm: language model for verifiers that ask one, such as ``label``; None where none does.
-        seed: seed by which the rule-based fallback chooses first names.
+        rewriter: Rewriter that makes the versions.
+        verify: Names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`.
+        filter: Treatment of a group that fails: ``drop``, ``keep`` or ``fallback``.
+        repair: Whether a rewriting language model sees each fault once and is asked again, before the filter.
+        llm: Language model for verifiers that need one, such as ``label``; None if no verifier does.
+        seed: Seed of the first names that the rule-based fallback chooses.
 
     Raises:
-        FairlabError: an unknown verifier or filter.
+        FairlabError: A verifier or the filter is unknown.
 
-    Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.3; whether failing groups
-    were dropped there is not said.
+    Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.3, which does not say
+    whether failing groups were dropped.
     """
 
     title = "counterfactual groups with checked polarity"
@@ -74,7 +74,7 @@ class CounterfactualGroups(RowAugmentation):
         self.polarity = Polarity(rewriter.lexicon)
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """What becomes of every row, in order."""
+        """Return the outcome of every row, in order."""
         made = [Made(counts={NO_WORD: 1}) for _ in rows]
         asked = [k for k, row in enumerate(rows) if any(self.polarity.counts(row.text).values())]
         for k, judged in zip(asked, self._groups([rows[k] for k in asked], self.rewriter), strict=True):
@@ -86,7 +86,7 @@ class CounterfactualGroups(RowAugmentation):
         return made
 
     def _groups(self, rows: Sequence[Row], rewriter: GroupRewriter) -> list[Made]:
-        """Groups a rewriter makes, or why there are none."""
+        """Return the groups that a rewriter makes, or the reasons for their absence."""
         answers = rewriter.groups([row.text for row in rows])
         faults = self._faults_of(rows, answers)
         made = [self._judged(*one[:2], rewriter, one[2]) for one in zip(rows, answers, faults, strict=True)]
@@ -104,13 +104,16 @@ class CounterfactualGroups(RowAugmentation):
     def _faults_of(
         self, rows: Sequence[Row], answers: Sequence[Versions | NotRewritten]
     ) -> list[tuple[str, str] | None]:
-        """Faults of the answers that can be judged."""
+        """Return the faults of the answers that can be judged."""
         usable = {k: one.versions for k, one in enumerate(answers) if isinstance(one, Versions) and not one.empty}
         found = dict(zip(usable, self._faults([rows[k] for k in usable], list(usable.values())), strict=True))
         return [found.get(k) for k in range(len(rows))]
 
     def _faults(self, rows: Sequence[Row], made: Sequence[dict[str, str]]) -> list[tuple[str, str] | None]:
-        """Name and finding of the first verifier that objects to each; later ones see only what earlier ones passed."""
+        """Return name and finding of the first verifier that rejects each.
+
+        Later verifiers see only the versions that earlier ones accepted.
+        """
         faults: list[tuple[str, str] | None] = [None] * len(rows)
         for verifier in self.verifiers:
             left = [k for k, fault in enumerate(faults) if fault is None]
@@ -122,7 +125,7 @@ class CounterfactualGroups(RowAugmentation):
     def _judged(
         self, row: Row, answer: Versions | NotRewritten, rewriter: GroupRewriter, fault: tuple[str, str] | None
     ) -> Made:
-        """The group made of a row, or why there is none."""
+        """Return the group made from a row, or the reason for its absence."""
         if isinstance(answer, NotRewritten):
             return Made(reason=f"rewriter: {answer.outcome}", detail=answer.reason)
         if answer.empty:
@@ -140,7 +143,7 @@ class CounterfactualGroups(RowAugmentation):
 
 
 def _fault(answer: Versions | NotRewritten, fault: tuple[str, str] | None) -> tuple[str, str]:
-    """Name and finding of what is wrong with an answer; empty where nothing is."""
+    """Return the name and finding of an answer's fault; empty strings if it has no fault."""
     if isinstance(answer, NotRewritten):
         return answer.outcome, answer.reason
     if answer.empty:
@@ -149,7 +152,7 @@ def _fault(answer: Versions | NotRewritten, fault: tuple[str, str] | None) -> tu
 
 
 def _with_first(second: Made, first: Made) -> Made:
-    """What the fallback made of a row; polarity is counted once, for what the rewriter itself made."""
+    """Return the fallback's outcome of a row; polarity is counted once, for the rewriter's own versions."""
     counts = first.counts | {f"sent to the fallback: {first.reason}": 1}
     if second.reason:
         return replace(second, counts=counts)

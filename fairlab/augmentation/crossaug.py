@@ -1,7 +1,7 @@
-"""CrossAug: a claim that the evidence supports, contradicted, and evidence changed to support the contradiction.
+"""CrossAug: contradictions of supported claims, and evidence changed to support the contradiction.
 
 Source: Lee et al. 2021, "CrossAug: A Contrastive Data Augmentation Method for Debiasing Fact Verification Models",
-section 3. The generator of negative claims by rules is ours, for use without the authors' model.
+section 3. The rule-based generator of negative claims is ours, for use without the authors' model.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from fairlab.text.negation import negated
 from fairlab.types import FairlabError
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
-LONGEST = 3  # tokens of a span that is exchanged
+LONGEST = 3  # maximum tokens of an exchanged span
 BEAMS = 5
 RULES = "rules"
 
 
 class CrossAug:
-    """Adds up to three examples to every supported one: (e, c') refuted, (e', c) refuted, (e', c') supported.
+    """Augmentation with up to three examples per supported one: (e, c') refuted, (e', c) refuted, (e', c') supported.
 
-    c' is the contradicted claim. e' is the evidence with the span in which c and c' differ exchanged, which is made
-    where either span has 1 to 3 tokens and the evidence holds that of c exactly once. Other labels add nothing.
+    c' is the contradicted claim. e' is the evidence in which the span that differs between c and c' is exchanged. e' is
+    made only if both spans have 1 to 3 tokens and the evidence contains the span of c exactly once. Examples with other
+    labels add no examples.
 
     Args:
-        generator: ``rules`` (:func:`fairlab.text.negation.negated`), or the folder or hub name of an encoder-decoder
-            that negates claims, such as ``minwhoo/bart-base-negative-claim-generation``.
+        generator: Generator of negative claims: ``rules`` (:func:`fairlab.text.negation.negated`), or the folder or hub
+            name of an encoder-decoder that negates claims, such as ``minwhoo/bart-base-negative-claim-generation``.
     """
 
     title = "contrastive claims and evidence (CrossAug)"
@@ -47,14 +48,14 @@ class CrossAug:
 
     @cached_property
     def negate(self) -> Callable[[str], str | None]:
-        """Gives a claim that contradicts one, or None."""
+        """Return the function that gives a claim's contradiction, or None."""
         return negated if self.generator == RULES else generated_by(self.generator)
 
     def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
-        """The examples to be added.
+        """Return the examples to add.
 
         Raises:
-            FairlabError: the example has no second text.
+            FairlabError: The example has no second text.
         """
         if len(fields) != 2:
             raise FairlabError("augmentation=crossaug works on claims with evidence, or hypotheses with premises")
@@ -70,7 +71,7 @@ class CrossAug:
 
 
 def exchanged(evidence: str, claim: str, contradiction: str) -> str | None:
-    """The evidence with the span of the claim that differs exchanged for that of its contradiction, or None."""
+    """Return the evidence with the claim's differing span replaced by its contradiction's span, or None."""
     one, other = ([match.span() for match in TOKEN.finditer(text)] for text in (claim, contradiction))
     words = [[text[start:end] for start, end in spans] for text, spans in ((claim, one), (contradiction, other))]
     before = _shared(*words)
@@ -84,7 +85,7 @@ def exchanged(evidence: str, claim: str, contradiction: str) -> str | None:
 
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many words two sequences begin with alike."""
+    """Return the number of words in the common prefix of two sequences."""
     for place, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return place
@@ -92,7 +93,7 @@ def _shared(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def generated_by(name: str) -> Callable[[str], str]:
-    """A generator of negative claims: an encoder-decoder, searched with five beams as the authors do."""
+    """Return a generator of negative claims: an encoder-decoder with five beams, as in the authors' code."""
     from fairlab.backbones.loading import load_backbone
 
     backbone = load_backbone(name, pooling="mean", max_length=None, normalize=False)

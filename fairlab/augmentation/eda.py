@@ -19,9 +19,9 @@ from fairlab.types import FairlabError
 NOT_LETTERS = re.compile(r"[^a-z ]")
 KINDS = ("auto", "wordnet", "embeddings")
 COMMON = 8000  # words of the encoder's vocabulary, which is sorted by frequency
-NEAR = 0.55  # cosine; ours, set by eye on twenty words of no data set
+NEAR = 0.55  # cosine; ours, chosen by inspection of twenty words outside any dataset
 TRIES = 10  # words tried for an insertion
-STOP_WORDS = frozenset(  # closed classes, written down for this module
+STOP_WORDS = frozenset(  # closed classes, compiled for this module
     "a an the this that these those my your his her its our their i me you he him she it we us they them who whom "
     "whose which what and or but nor so yet if then than as because while although though until unless of in on at by "
     "for with about against between into through during before after above below to from up down out off over under "
@@ -32,23 +32,24 @@ STOP_WORDS = frozenset(  # closed classes, written down for this module
 
 
 class EDA:
-    """Adds copies of every example with the last of its texts changed; the label stays.
+    """Augmentation that adds copies of every example with changes to its last text; the label stays.
 
-    A copy comes of one of four operations: ``alpha`` of the words (one at least) are replaced by synonyms, or as many
-    synonyms of words are inserted, or pairs of words swapped, or each word is deleted with the probability ``alpha``.
-    Texts are lower-cased and stripped of all but letters before, as in the authors' code. A text without letters gives
-    nothing. Copies depend on the seed and the text alone.
+    A copy is made by one of four operations. ``alpha`` of the words (at least one) are replaced by synonyms, the same
+    number of synonyms is inserted, the same number of word pairs is swapped, or each word is deleted with the
+    probability ``alpha``. Texts are first lower-cased and stripped of all characters except letters, as in the authors'
+    code. A text without letters gives no copies. Copies depend on the seed and the text alone.
 
     Args:
-        alpha: share of the words that a copy changes, in [0, 1].
-        num_aug: number of copies of every example, at least 1.
-        synonyms: where synonyms come from: ``wordnet``, ``embeddings`` (near words by ``encoder``), or ``auto``:
-            WordNet where it is installed.
-        encoder: ``minilm``, or the folder or hub name of another encoder, whose vectors of words tell near ones.
-        seed: seed of all random choices.
+        alpha: Share of the words that a copy changes, in [0, 1].
+        num_aug: Number of copies per example, at least 1.
+        synonyms: Source of synonyms: ``wordnet``, ``embeddings`` (near words by ``encoder``), or ``auto``, which uses
+            WordNet if it is installed.
+        encoder: Encoder whose word vectors determine near words: ``minilm``, or the folder or hub name of another
+            encoder.
+        seed: Seed of all random choices.
 
     Raises:
-        FairlabError: a value is out of range, or WordNet is asked for and not installed.
+        FairlabError: A value is out of range, or WordNet is requested but not installed.
     """
 
     title = "easy data augmentation (EDA)"
@@ -75,7 +76,7 @@ class EDA:
 
     @cached_property
     def synonyms(self) -> Callable[[str], list[str]]:
-        """Gives the synonyms of a word."""
+        """Return the function that gives the synonyms of a word."""
         if self.kind != "embeddings":
             try:
                 return WordNetSynonyms()
@@ -88,7 +89,7 @@ class EDA:
         return near_words(self.encoder)
 
     def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
-        """Copies of an example, as many as were asked for, or none."""
+        """Return the requested number of copies of an example, or an empty list."""
         words = cleaned(fields[-1])
         if not words:
             return []
@@ -100,7 +101,7 @@ class EDA:
         return [([*fields[:-1], text], label) for text in texts]
 
     def replaced(self, words: Sequence[str], draw: random.Random) -> list[str]:
-        """All occurrences of some words by one synonym each; of stop words none."""
+        """Replace all occurrences of some words by one synonym each, except stop words."""
         found, left = list(words), self._count(words)
         candidates = sorted(set(words) - STOP_WORDS)
         draw.shuffle(candidates)
@@ -112,7 +113,7 @@ class EDA:
         return found
 
     def inserted(self, words: Sequence[str], draw: random.Random) -> list[str]:
-        """A synonym of some word at any place, several times; words without one are tried ten times at most."""
+        """Insert a synonym of some word at a random place, several times, with at most ten words tried each time."""
         found = list(words)
         for _ in range(self._count(words)):
             tried = (self.synonyms(draw.choice(list(words))) for _ in range(TRIES))
@@ -121,7 +122,7 @@ class EDA:
         return found
 
     def swapped(self, words: Sequence[str], draw: random.Random) -> list[str]:
-        """Two words exchanged, several times."""
+        """Swap two words, several times."""
         found = list(words)
         for _ in range(self._count(words) if len(found) > 1 else 0):
             one, other = draw.sample(range(len(found)), 2)
@@ -129,7 +130,7 @@ class EDA:
         return found
 
     def deleted(self, words: Sequence[str], draw: random.Random) -> list[str]:
-        """Each word left out with a probability; one is kept whatever happens."""
+        """Delete each word with a probability, but always keep at least one."""
         return [word for word in words if draw.random() >= self.alpha] or [draw.choice(list(words))]
 
     def _count(self, words: Sequence[str]) -> int:
@@ -137,12 +138,12 @@ class EDA:
 
 
 def cleaned(text: str) -> list[str]:
-    """Lower-cased words of a text, in letters alone."""
+    """Return the lower-cased words of a text, with letters only."""
     return NOT_LETTERS.sub(" ", text.lower().replace("'", "").replace("’", "").replace("-", " ")).split()
 
 
 def near_words(name: str = EMBEDDED) -> NearWords:
-    """Return near words by an encoder's own vectors of words, among the commonest whole words of its vocabulary."""
+    """Return near words by an encoder's own word vectors, among the most frequent whole words of its vocabulary."""
     encoder = embedded_encoder(name)
     vocabulary = sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])
     kept = [entry for entry in vocabulary if entry[0].isascii() and entry[0].isalpha() and len(entry[0]) > 2][:COMMON]

@@ -1,4 +1,4 @@
-"""What augmentations share that keep some pairs of a labelled data set and leave others out."""
+"""Shared base of augmentations that keep some pairs of a labelled dataset and leave others out."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fairlab.types import Made, Row
 
 
 class Filter(Planned):
-    """Decides which rows of a whole labelled data set stay.
+    """Base class of filters that decide which rows of a whole labelled dataset are kept.
 
     Args:
-        label: column of the label.
+        label: Column of the label.
 
     Attributes:
-        why: reason of a row that is left out.
-        settings: names of the settings that an output's manifest holds.
+        why: Reason for leaving a row out.
+        settings: Names of the settings in an output's manifest.
     """
 
     plan = "fairlab.run.augmenting.whole_set.WholeSet"
@@ -33,27 +33,27 @@ class Filter(Planned):
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings, for an output's manifest.
+        """Return the settings, for an output's manifest.
 
         Raises:
-            FairlabError: an axis was given.
+            FairlabError: An axis was given.
         """
         refuse_axis(values, f"{cls.name} looks at labels without an axis")
         return {name: values["augmentation"][name] for name in ("label", *cls.settings)}
 
     @abstractmethod
     def kept(self, items: Sequence[Labelled]) -> set[int] | Counter[int]:
-        """Places of the documents that stay, or how often each stands in what is kept.
+        """Return the indices of the documents to keep, or how often to keep each.
 
         Raises:
-            FairlabError: they are too few, or of one label.
+            FairlabError: The documents are too few, or all have the same label.
         """
 
     def decide(self, rows: Sequence[Row]) -> dict[int, Made]:
-        """What becomes of every row, by its number.
+        """Return the outcome of every row, by its number.
 
         Raises:
-            FairlabError: a row has no label; see :meth:`kept`.
+            FairlabError: A row has no label; see :meth:`kept`.
         """
         times = Counter(self.kept([labelled_item(row, self.label) for row in rows]))
         return {
@@ -63,7 +63,7 @@ class Filter(Planned):
 
 
 def stays(row: Row, times: int = 1) -> Made:
-    """A row as it was, so many times; the second and later ones have numbers of their own in their ids."""
+    """Return a row unchanged, ``times`` times; the second and later copies have numbered ids."""
     one = {"id": row.id, **dict(zip(row.names, row.fields, strict=True)), **row.extra}
     again = ({**one, "id": f"{row.id}-{number}", "source_id": row.id} for number in range(2, times + 1))
     return Made(rows=(one, *again))

@@ -1,7 +1,7 @@
-"""Counterfactual injection: a text about one subgroup, turned to every other subgroup of its identity category.
+"""Counterfactual injection: a text about one subgroup, rewritten for every other subgroup of its identity category.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 4 and
-appendix A.2.2; by word lists, or by a language model as there.
+appendix A.2.2; by word lists, or by a language model as in the paper.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from fairlab.checks.json_text import from_json
 from fairlab.lexicons import FOLDER, load_lexicon
 from fairlab.llm.client import LLM
 from fairlab.protocols import RowAugmentation, refuse_axis
@@ -20,35 +21,33 @@ from fairlab.rewriting.by_llm.injection import Injection, Version
 from fairlab.rewriting.english.agreement import article
 from fairlab.rewriting.english.subgroup_swap import NO_WORD, SubgroupSwap
 from fairlab.text.difference import changes
-from fairlab.text.json_text import from_json
 from fairlab.text.words import match_case, word_pieces
 from fairlab.types import FairlabError, Made, Row
 
 ARTICLE = re.compile(r"\b(an?)( +)(\w+)", re.IGNORECASE)
-NOBODY = ("", "--")  # subgroups of a text that is about none
+NOBODY = ("", "--")  # subgroups of a text about no subgroup
 INJECT = ("rules", "llm")
 FLAGGED = "flagged for review"
 
 
 class Identity(RowAugmentation):
-    """Turns a text of one subgroup to every other subgroup of its category.
+    """Augmentation that rewrites a text of one subgroup for every other subgroup of its category.
 
-    By rules, the words of the text's own subgroup are turned to those of another, with agreement; other subgroups it
-    mentions stay as they are. They see words, not syntax, and know listed words only: a text without one gets no
-    version, and none for a subgroup that lacks a counterpart of one of its words or that the text names already; see
-    :class:`fairlab.rewriting.english.subgroup_swap.SubgroupSwap`. With a language model every
-    version is corrected and then judged, and what is flagged is left out and put beside the data for a person to
-    review.
+    By rules, the words of the text's own subgroup are replaced by words of another, with agreement; other subgroups in
+    the text stay unchanged. The rules see words, not syntax, and know listed words only. A text without a listed word
+    gets no version. A subgroup gets no version if it lacks a counterpart of one of the text's words, or if the text
+    already names it; see :class:`fairlab.rewriting.english.subgroup_swap.SubgroupSwap`. With a language model, every
+    version is corrected and then judged. Flagged versions are left out and written to a separate file for human review.
 
     Args:
-        inject: what makes the versions: ``rules`` or ``llm``.
-        subgroup: name of the column that holds a row's ``category:subgroup``.
-        review: file of reviewed versions, as ``review.jsonl`` of an earlier run with every ``keep`` filled in; flagged
-            versions that are to be kept stay in the data.
-        llm: None leaves out both passes.
+        inject: Way of making versions: ``rules`` or ``llm``.
+        subgroup: Name of the column that holds a row's ``category:subgroup``.
+        review: File of reviewed versions: ``review.jsonl`` of an earlier run with every ``keep`` filled in. Flagged
+            versions marked to keep stay in the data.
+        llm: Language model for correction and judgement; None omits both passes.
 
     Raises:
-        FairlabError: an unknown way, no language model for it, or a review that is not complete.
+        FairlabError: The way of making versions is unknown or lacks its language model, or a review is incomplete.
     """
 
     title = "counterfactual injection of subgroups"
@@ -87,15 +86,15 @@ class Identity(RowAugmentation):
         self.first_words = {word_pieces(form)[0] for form in forms}
 
     def versions(self, text: str, category: str, subgroup: str) -> dict[str, str]:
-        """The text turned to every other subgroup of its category that it can be turned to.
+        """Return the possible versions of a text for the other subgroups of its category.
 
         Raises:
-            FairlabError: there is no such category or subgroup.
+            FairlabError: The category or subgroup does not exist.
         """
         return self._turned(text, category, subgroup)[0]
 
     def _turned(self, text: str, category: str, subgroup: str) -> tuple[dict[str, str], Counter[str]]:
-        """The versions, and how often there was none for which reason; a text without a listed word counts once."""
+        """Return the versions, and counts of the reasons for missing ones; a text without a listed word counts once."""
         if category not in self.swaps:
             raise FairlabError(f"no words for the identity category '{category}'; there are: {', '.join(self.swaps)}")
         swap = self.swaps[category]
@@ -108,7 +107,7 @@ class Identity(RowAugmentation):
         return {other: self._with_articles(one.text) for other, one in made.items() if one.text}, reasons
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """Every row and after it its versions, with all of its other columns; in order."""
+        """Return every row followed by its versions, with all of the row's other columns; in order."""
         versions: list[tuple[int, Version]] = []
         counts = [Counter[str]() for _ in rows]
         faults: dict[int, str] = {}
@@ -136,10 +135,10 @@ class Identity(RowAugmentation):
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """What makes an output, for its manifest.
+        """Return the settings that determine an output, for its manifest.
 
         Raises:
-            FairlabError: an axis was given.
+            FairlabError: An axis was given.
         """
         refuse_axis(values, f"{cls.name} has its own identities")
         node = values["augmentation"]
@@ -151,15 +150,15 @@ class Identity(RowAugmentation):
         }
 
     def _started(self, text: str, category: str, subgroup: str) -> tuple[list[Version], Counter[str]]:
-        """Versions of a text, with their texts by rules, without for a language model; and why there are no others."""
-        made, left_out = self._turned(text, category, subgroup)  # a language model's too: it refuses
+        """Return versions of a text, with texts by rules, without for a language model, and reasons for omissions."""
+        made, left_out = self._turned(text, category, subgroup)  # validates the subgroup in both modes
         if self.inject == "rules":
             return [Version(text, category, subgroup, other, version) for other, version in made.items()], left_out
         others = (other for other in self.swaps[category].attributes if other != subgroup)
         return [Version(text, category, subgroup, other) for other in others], Counter()
 
     def _finished(self, versions: Sequence[Version]) -> list[Version]:
-        """All versions after what the language model has to say of them."""
+        """Return all versions after correction and judgement by the language model."""
         if self.injection is None:
             return list(versions)
         made = list(versions) if self.inject == "rules" else self.injection.injected(versions)
@@ -169,7 +168,7 @@ class Identity(RowAugmentation):
         return made
 
     def _made(self, row: Row, versions: Sequence[Version], counts: Counter[str]) -> Made:
-        """A row with its versions; labels go along, as every column does."""
+        """Return a row with its versions, which copy its labels like every other column."""
         written, flagged = [{"id": row.id, row.field: row.text, **row.extra}], []
         for one in versions:
             id_ = f"{row.id}-{one.target}"
@@ -220,10 +219,10 @@ class Identity(RowAugmentation):
 
 
 def read_review(path: Path) -> dict[str, bool]:
-    """Whether to keep each flagged version, by its id.
+    """Read a review: whether to keep each flagged version, by its id.
 
     Raises:
-        FairlabError: there is no such file, or a line of it has no decision.
+        FairlabError: The file does not exist, or one of its lines has no decision.
     """
     if not path.is_file():
         raise FairlabError(f"{path} is no review; give a review.jsonl with every 'keep' filled in")
@@ -241,7 +240,7 @@ def read_review(path: Path) -> dict[str, bool]:
 
 
 def review_lines(rejected: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The flagged versions of a rejected row, for a person to fill in ``keep``."""
+    """Return the flagged versions of a rejected row, with ``keep`` for a person to fill in."""
     return [
         {
             "id": f"{rejected['id']}-{target}",

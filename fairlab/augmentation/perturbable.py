@@ -1,4 +1,4 @@
-"""Selection of texts that are likely to hold demographic information."""
+"""Selection of texts that probably contain demographic information."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ BELOW = "rows that are less perturbable"
 
 
 class Perturbable(RowAugmentationOnAxes):
-    """Keeps the rows whose perturbability is high enough, with their score.
+    """Augmentation that keeps the rows with a sufficient perturbability, together with their score.
 
     See :func:`fairlab.rewriting.perturbable_words.perturbability`.
 
     Args:
-        axes: names of lexicons such as ``gender``, or paths of lexicon files.
-        m0: weight of named entities, at least 0.
-        m1: weight of listed words, at least 0.
-        entities: whether spaCy looks for named entities, which is slow beside the rest.
-        at_least: lowest perturbability that is kept, above 0.
+        axes: Names of lexicons such as ``gender``, or paths of lexicon files.
+        m0: Weight of named entities, at least 0.
+        m1: Weight of listed words, at least 0.
+        entities: Whether spaCy finds named entities, which is slow compared with the rest.
+        at_least: Minimum perturbability of a kept row, above 0.
 
     Raises:
-        FairlabError: a weight is below 0, or ``at_least`` is not above it.
+        FairlabError: A weight is below 0, or ``at_least`` is not above 0.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 3 and equation 2.
     """
@@ -51,7 +51,7 @@ class Perturbable(RowAugmentationOnAxes):
         self.m0, self.m1, self.entities, self.at_least = m0, m1, entities, at_least
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """What becomes of every row, in order."""
+        """Return the outcome of every row, in order."""
         texts = [row.text for row in rows]
         scores = perturbability(self.words, texts, m0=self.m0, m1=self.m1, entities=self.entities)
         return [self._made(row, score) for row, score in zip(rows, scores, strict=True)]

@@ -1,6 +1,6 @@
-"""Perturbation augmentation: of every text one person, chosen by chance, turned to another attribute.
+"""Perturbation augmentation: one randomly chosen person per text, rewritten to another attribute.
 
-The choices are made first and can be kept, shared and used again; see :mod:`fairlab.data.stream.choices`.
+The choices are made first, and can be stored, shared and reused; see :mod:`fairlab.data.stream.choices`.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2 and algorithm 1.
 """
@@ -28,7 +28,7 @@ from fairlab.types import Description, FairlabError, Made, QuantityInfo, Row
 SAMPLINGS = ("uniform", "inverse_frequency")
 SEPARATORS = "field separators changed"
 UNCHANGED = "the rewriter changed nothing"
-CHOICE = "choice"  # under which a row carries its choice
+CHOICE = "choice"  # key of a row's choice
 
 
 PERTURBED = Description(
@@ -42,12 +42,12 @@ PERTURBED = Description(
 
 @dataclass(frozen=True)
 class Rewritten:
-    """What became of a text with a choice.
+    """Result of rewriting a text with a choice.
 
     Attributes:
-        fields: fields of the example after rewriting; the original ones where the rewrite was not taken.
-        fault: why the rewrite was not taken: a few words, then what in particular; both empty where it was.
-        text: the rewriter's text, taken or not; empty where it gave none or changed nothing.
+        fields: Fields of the example after rewriting, or the original ones if the rewrite was rejected.
+        fault: Reason for rejecting the rewrite: a few words, then the details; both empty if it was accepted.
+        text: Text from the rewriter, accepted or not; empty if the rewriter gave no text or made no change.
     """
 
     fields: list[str]
@@ -56,26 +56,27 @@ class Rewritten:
 
 
 class Perturbation(RowAugmentationOnAxes):
-    """Turns one person of every text to another attribute; a text without a perturbable word stays as it is.
+    """Augmentation that rewrites one person of every text to another attribute.
 
-    ``choose`` draws, for each text, a word and a target from K, all pairs of a word and another attribute of its axis.
-    The draw depends on the seed, the text's number and its words alone. ``rewrite`` has the rewriter carry choices out
-    and takes its text only where it has as many fields as before, no verifier objects, and something changed.
+    A text without a perturbable word stays unchanged. ``choose`` draws, for each text, a word and a target from K, all
+    pairs of a word and another attribute of its axis. The draw depends on the seed, the text's number and its words
+    alone. ``rewrite`` applies the choices with the rewriter. It accepts the new text only if the number of fields is
+    unchanged, no verifier rejects it, and the text differs from the original.
 
     Args:
-        axes: names of lexicons such as ``gender``, or paths of lexicon files.
-        sampling: ``uniform`` over K, or ``inverse_frequency``: every pair weighted by the inverse of how often words of
-            its axis occur in the data set, so that each axis has the same chance over all. The paper only says that its
-            finetuning data used "a modified frequency-based sampling strategy that ensures representation of
-            race/ethnicity"; this is ours.
-        mode: how words are found, see :class:`fairlab.rewriting.perturbable_words.PerturbableWords`.
-        verify: names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`; fields are always counted.
-        choices: a manifest of choices made earlier on the same data (``choices.jsonl``), taken instead of drawing.
-        rewriter: the rewriter that carries choices out; None takes the rule-based one.
-        seed: seed of the drawn choices and of the first names that rules insert.
+        axes: Names of lexicons such as ``gender``, or paths of lexicon files.
+        sampling: Distribution of the draw: ``uniform`` over K, or ``inverse_frequency``, which weights every pair by
+            the inverse of how often words of its axis occur in the dataset, so that each axis has the same overall
+            chance. The paper only says that its finetuning data used "a modified frequency-based sampling strategy that
+            ensures representation of race/ethnicity"; this weighting is ours.
+        mode: Way of finding words, see :class:`fairlab.rewriting.perturbable_words.PerturbableWords`.
+        verify: Names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`; fields are always counted.
+        choices: Manifest of earlier choices on the same data (``choices.jsonl``), used instead of a draw.
+        rewriter: Rewriter that applies choices; None uses the rule-based one.
+        seed: Seed of the drawn choices and of the first names that rules insert.
 
     Raises:
-        FairlabError: a value is wrong.
+        FairlabError: A value is invalid.
 
     Source: Qian et al. 2022, algorithm 1 and footnotes 2 and 4; appendix E for the filter of harmful phrases.
     """
@@ -116,9 +117,9 @@ class Perturbation(RowAugmentationOnAxes):
         self.rewriter = rewriter or rules(self.lexicons, seed=seed, mode=mode)
 
     def weights(self, texts: Iterable[str]) -> dict[str, float]:
-        """The weight of each axis in the draw: 1, or the inverse of its words' number over a data set, in one pass.
+        """Return the weight of each axis in the draw: 1, or the inverse of its word count over a dataset, in one pass.
 
-        Words are counted as their neighbours tell them, whatever the mode.
+        Words are identified from their neighbours in either mode.
         """
         if self.sampling == "uniform":
             return dict.fromkeys(self.words.finders, 1.0)
@@ -131,12 +132,12 @@ class Perturbation(RowAugmentationOnAxes):
     def choose(
         self, texts: Sequence[str], numbers: Sequence[int], weights: Mapping[str, float]
     ) -> list[Selection | None]:
-        """A word and a target for every text; None where it has no perturbable word.
+        """Draw a word and a target for every text, or None for a text without a perturbable word.
 
         Args:
-            texts: texts to choose in, the fields of each joined.
-            numbers: number of each text in the data set; two texts with the same words draw differently by it.
-            weights: weight of each axis in the draw, see :meth:`weights`.
+            texts: Texts to choose in, each with its fields joined.
+            numbers: Number of each text in the dataset, which makes texts with the same words draw differently.
+            weights: Weight of each axis in the draw, see :meth:`weights`.
         """
         return [
             drawn_selection(found, [weights[one.axis] for one in found], f"{self.seed}:{number}") if found else None
@@ -144,7 +145,7 @@ class Perturbation(RowAugmentationOnAxes):
         ]
 
     def rewrite(self, examples: Sequence[Sequence[str]], chosen: Sequence[Selection]) -> list[Rewritten]:
-        """Examples, each by its fields, with their choices carried out as far as nothing speaks against it."""
+        """Apply the choices to examples, each given by its fields, and reject rewrites with a fault."""
         texts = [join_fields(fields) for fields in examples]
         made = self.rewriter.rewrite_words(texts, chosen)
         return [self._judged(*each) for each in zip(examples, texts, chosen, made, strict=True)]
@@ -164,14 +165,14 @@ class Perturbation(RowAugmentationOnAxes):
         return Rewritten(parts, text=made)
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """What becomes of every row, in order; a row carries its choice in ``extra``."""
+        """Return the outcome of every row, in order; a row carries its choice in ``extra``."""
         chosen = {k: Selection(**row.extra[CHOICE]) for k, row in enumerate(rows) if row.extra.get(CHOICE)}
         made = self.rewrite([rows[k].fields for k in chosen], list(chosen.values())) if chosen else []
         rewritten = dict(zip(chosen, made, strict=True))
         return [self._made(row, chosen.get(k), rewritten.get(k)) for k, row in enumerate(rows)]
 
     def _made(self, row: Row, choice: Selection | None, found: Rewritten | None) -> Made:
-        """The row with its fields rewritten or as they were, and what it adds to the statistics."""
+        """Return the row with its fields rewritten or unchanged, and its contribution to the statistics."""
         rest = {key: value for key, value in row.extra.items() if key != CHOICE}
         original = {"id": row.id, **dict(zip(row.names, row.fields, strict=True)), **rest}
         if choice is None or found is None:
@@ -188,7 +189,7 @@ class Perturbation(RowAugmentationOnAxes):
             f"perturbed/{choice.axis}": 1,
             f"perturbed/{choice.axis}/{choice.source}/{choice.target}": 1,
         }
-        for side, text in (("before", row.text), ("after", found.text)):  # texts that hold each attribute: figure 2
+        for side, text in (("before", row.text), ("after", found.text)):  # texts that contain each attribute: figure 2
             counts |= {f"{side}/{place}": 1 for place in self.words.attributes(text)}
         provenance = {
             "perturbed": True,
@@ -206,11 +207,11 @@ class Perturbation(RowAugmentationOnAxes):
 
 
 class Choosing:
-    """The first half of the augmentation: rows become their choices, one line each; rows without any leave none.
+    """First half of the augmentation: rows become their choices, one line each; rows without a choice are omitted.
 
     Args:
-        perturbation: the augmentation that draws the choices.
-        weights: weight of each axis in the draw, see :meth:`Perturbation.weights`.
+        perturbation: Augmentation that draws the choices.
+        weights: Weight of each axis in the draw, see :meth:`Perturbation.weights`.
     """
 
     def __init__(self, perturbation: Perturbation, weights: Mapping[str, float]) -> None:
@@ -218,7 +219,7 @@ class Choosing:
         self.weights = weights
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """The choice of every row that has one, with the row's number and the hash of its text, in order."""
+        """Return the choice of every row that has one, with the row's number and the hash of its text, in order."""
         found = self.perturbation.choose([row.text for row in rows], [row.number for row in rows], self.weights)
         return [
             Made(counts={NO_WORD: 1})
@@ -229,12 +230,12 @@ class Choosing:
 
 
 def rules(lexicons: Sequence[Lexicon], *, seed: int = 0, mode: Literal["syntax", "lexical"] = "syntax") -> WordRewriter:
-    """The rule rewriter of several axes."""
+    """Return the rule-based rewriter of several axes."""
     return ByAxis({lexicon.axis: RuleGroups(lexicon=lexicon, seed=seed, mode=mode) for lexicon in lexicons})
 
 
 def drawn_selection(found: Sequence[Selection], weights: Sequence[float], key: str) -> Selection:
-    """One of K, by its weight; the draw is a hash of the key, the same on every machine.
+    """Draw one of K by its weight; the draw is a hash of the key, the same on every machine.
 
     Example:
         >>> pair = [Selection(0, "he", "gender", "man", target) for target in ("neutral", "woman")]
@@ -250,5 +251,5 @@ def drawn_selection(found: Sequence[Selection], weights: Sequence[float], key: s
 
 
 def text_sha256(text: str) -> str:
-    """The first 16 hexadecimal digits of a text's SHA-256, enough to tell that a choice belongs to it."""
+    """Return the first 16 hexadecimal digits of a text's SHA-256, enough to check that a choice belongs to the text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

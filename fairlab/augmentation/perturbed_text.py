@@ -15,17 +15,19 @@ PERSONS = ("one", "everybody")
 
 
 class PerturbedText:
-    """Every text with one of its words, drawn uniformly with its target, perturbed; the others are kept as they are.
+    """Text augmentation that perturbs one word per text, drawn uniformly with its target.
+
+    Texts without a perturbable word are kept unchanged.
 
     Args:
-        axes: names of lexicons such as ``gender``.
-        person: who is turned: ``one`` turns the person that the drawn word means, as the paper does, which takes a
-            parse; ``everybody`` turns all people of the drawn word's axis, told from neighbouring words, which is many
-            times as fast.
-        seed: seed of the drawn words and targets; a text's draw depends on the seed and the text alone.
+        axes: Names of lexicons such as ``gender``.
+        person: People to rewrite: ``one`` rewrites the person that the drawn word refers to, as in the paper, which
+            takes a parse. ``everybody`` rewrites all people of the drawn word's axis, identified from neighbouring
+            words, which is many times as fast.
+        seed: Seed of the drawn words and targets; a text's draw depends on the seed and the text alone.
 
     Raises:
-        FairlabError: a value is wrong.
+        FairlabError: A value is invalid.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1 and section 5.1.
     """
@@ -50,16 +52,16 @@ class PerturbedText:
         self.rewriters = {lexicon.axis: RuleRewriter(lexicon, mode=mode, seed=seed) for lexicon in lexicons}
 
     def described(self) -> dict[str, Any]:
-        """Axes with the hashes of their lexicons, who is turned, and the seed."""
+        """Return axes with the hashes of their lexicons, the people to rewrite, and the seed."""
         lexicons = {axis: rewriter.vocabulary.lexicon.sha256 for axis, rewriter in self.rewriters.items()}
         return {"name": "perturbed_text", "lexicons": lexicons, "person": self.person, "seed": self.seed}
 
     def texts(self, text: str) -> list[str]:
-        """The perturbed text, alone."""
+        """Return the perturbed text, as the only element of a list."""
         return self.all_texts([text])[0]
 
     def all_texts(self, texts: Sequence[str]) -> list[list[str]]:
-        """Every perturbed text, alone; those that hold a listed word are parsed together."""
+        """Return every perturbed text as the only element of a list; texts with a listed word are parsed together."""
         made = [[text] for text in texts]
         held = [index for index, text in enumerate(texts) if self.words.may_hold(text)]
         listed = [texts[index] for index in held]

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import yaml
 
+from fairlab.checks.foreign import read_yaml
 from fairlab.files import write_whole
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.by_llm.llm_rewriter import Versions
@@ -27,27 +28,28 @@ REVIEW = """\
 
 
 class PromptSearch:
-    """Finds the examples P of a rewriting prompt by polarity, or by other verifiers.
+    """Search for the examples P of a rewriting prompt by polarity, or by other verifiers.
 
-    Every round has the language model rewrite all texts with the examples so far. Of the groups that a verifier objects
-    to, the one with the highest confidence is corrected and becomes an example. The last round only measures, so K
-    rounds give at most K - 1 corrections. A text that is an example already is not taken again, and the search ends
-    early when nothing is left to correct (ours; the paper says neither).
+    In every round, the language model rewrites all texts with the examples so far. Among the groups that a verifier
+    rejects, the one with the highest confidence is corrected and becomes an example. The last round only measures, so K
+    rounds give at most K - 1 corrections. A text that is already an example is not chosen again, and the search ends
+    early when no group is left to correct (ours; the paper says neither).
 
     Args:
-        rewriter: the rewriter that asks the language model.
-        rounds: number of rounds at most, K.
-        corrector: who corrects: ``terminal`` asks at the terminal, ``file`` writes a file and stops until it is filled
-            in, ``rules`` takes the rule-based rewriter's versions, of the most confident wrong group for which no
-            verifier objects to them.
-        verify: names of the verifiers that tell right groups from wrong ones, see
-            :func:`fairlab.rewriting.verifiers.load_verifiers`; the paper's is polarity alone. Not ``label``: the search
-            sees texts without labels.
-        texts: how many of the input's texts with a word of the axis are searched on, from the first; None takes all.
-        seeds: examples to begin with, each with ``text`` and every version, or ``prompt``, those of the prompt's file.
+        rewriter: Rewriter that asks the language model.
+        rounds: Maximum number of rounds, K.
+        corrector: Source of corrections: ``terminal`` asks at the terminal. ``file`` writes a file and stops until it
+            is filled in. ``rules`` uses the rule-based rewriter's versions, for the most confident wrong group whose
+            new versions no verifier rejects.
+        verify: Names of the verifiers that distinguish right groups from wrong ones, see
+            :func:`fairlab.rewriting.verifiers.load_verifiers`; the paper uses polarity alone. ``label`` is not allowed,
+            because the search sees texts without labels.
+        texts: Number of texts to search on, counted from the first text with a word of the axis; None takes all.
+        seeds: Initial examples, each with ``text`` and every version, or ``prompt`` for the examples of the prompt's
+            file.
 
     Raises:
-        FairlabError: a value is wrong, or the rewriter asks no language model.
+        FairlabError: A value is invalid, or the rewriter does not use a language model.
 
     Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", algorithm 1 and section 3.3.
     """
@@ -82,28 +84,28 @@ class PromptSearch:
         self.polarity = Polarity(rewriter.lexicon)
 
     def _of_the_prompt(self) -> list[dict[str, str]]:
-        """The examples of the prompt's file that have every version of this axis."""
+        """Return the examples of the prompt's file that have every version of this axis."""
         versions = {NEUTRAL, *self.rewriter.lexicon.attributes}
         return [one for one in self.rewriter.rewriter.group_prompt.examples if versions <= set(one)]
 
     def wanted(self, text: str) -> bool:
-        """Whether a text holds a word of the axis."""
+        """Return whether a text contains a word of the axis."""
         return any(self.polarity.counts(text).values())
 
     def __call__(self, texts: Sequence[str], folder: Path) -> list[dict[str, Any]]:
-        """The rounds; those an earlier run finished are read from ``folder``, where each leaves a file.
+        """Run the rounds, and return them; finished rounds of an earlier run are read from ``folder``.
 
         Args:
-            texts: texts to search on.
-            folder: folder of ``round-NN.json``, of ``prompt-NN.yaml``, the prompt that the round asked with, and, with
-                the corrector ``file``, of ``review-NN.yaml``.
+            texts: Texts to search on.
+            folder: Folder for the files of each round: ``round-NN.json``, ``prompt-NN.yaml`` with the prompt of the
+                round, and, with the corrector ``file``, ``review-NN.yaml``.
 
         Returns:
-            One dictionary per round: its number, the examples it was asked with, how many texts there were, were
-            rewritten and were right, the group that was chosen and its correction (None in the last round).
+            One dictionary per round: its number, its examples, the numbers of texts, rewritten texts and right texts,
+            the chosen group and its correction (None in the last round).
 
         Raises:
-            ReviewNeeded: a correction has to be filled in.
+            ReviewNeeded: A correction has to be filled in.
         """
         folder.mkdir(parents=True, exist_ok=True)
         examples = [dict(seed) for seed in self.seeds]
@@ -145,7 +147,7 @@ class PromptSearch:
         }
 
     def _findings(self, made: Sequence[tuple[str, Versions]]) -> list[str]:
-        """What the verifiers find wrong with each group; empty where nothing is."""
+        """Return the verifiers' objections to each group; empty if there are no objections."""
         rows = [Row("", text, {}, "", 0) for text, _ in made]
         found = [one.check(rows, [versions.versions for _, versions in made]) for one in self.verifiers]
         return ["; ".join(filter(None, of_one)) for of_one in zip(*found, strict=True)] if found else [""] * len(made)
@@ -153,7 +155,7 @@ class PromptSearch:
     def _correction(
         self, number: int, candidates: Sequence[Wrong], folder: Path
     ) -> tuple[dict[str, Any], dict[str, str]] | None:
-        """The wrong group that is corrected, and its correction; None where there is none."""
+        """Return the wrong group to correct and its correction, or None if there is no such group."""
         if self.corrector == "rules":
             return self._by_rules(candidates)
         if not candidates:
@@ -174,7 +176,7 @@ class PromptSearch:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A text, what the model made of it, and what a verifier finds wrong with that."""
+    """Text with the model's versions of it and a verifier's objection to them."""
 
     text: str
     made: Versions
@@ -182,12 +184,12 @@ class Wrong:
 
     @property
     def group(self) -> dict[str, Any]:
-        """For the file of the round."""
+        """Return the entry for the file of the round."""
         return {"text": self.text, "versions": self.made.versions, "confidence": self.made.confidence}
 
 
 def _at_terminal(wrong: Wrong) -> dict[str, str]:
-    """Every version as a person types it; an empty answer keeps the model's."""
+    """Return every version as a person types it; an empty answer keeps the model's version."""
     if not sys.stdin.isatty():
         raise FairlabError("search.corrector=terminal needs a terminal; use search.corrector=file or rules")
     print(f"\n{wrong.text}\nwrong: {wrong.finding}. Type each version anew, or nothing to keep it.")
@@ -195,21 +197,18 @@ def _at_terminal(wrong: Wrong) -> dict[str, str]:
 
 
 def _from_file(file: Path, wrong: Wrong) -> dict[str, str]:
-    """The versions of a review file that a person has corrected; one that is not there is written.
+    """Return the versions of a review file that a person has corrected, and write the file if it does not exist.
 
     Raises:
-        ReviewNeeded: it waits to be corrected.
-        FairlabError: it is no YAML, or a version is missing.
+        ReviewNeeded: The file has not been corrected yet.
+        FairlabError: The file is not YAML, or a version is missing.
     """
     versions = wrong.made.versions
     if not file.exists():
         content = {"text": wrong.text, "versions": dict(versions), "corrected": False}
         body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
         write_whole(file, REVIEW.format(finding=wrong.finding) + body)
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise FairlabError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+    content = read_yaml(file)
     if not isinstance(content, dict) or content.get("corrected") is not True:
         raise ReviewNeeded(
             f"{file} waits for you: correct its versions ({', '.join(versions)}), set corrected: true, and run the "
@@ -225,7 +224,7 @@ def _from_file(file: Path, wrong: Wrong) -> dict[str, str]:
 
 
 def search_history(rounds: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
-    """Share of what was rewritten that the verifiers pass, and of texts rewritten, in per cent, for every round."""
+    """Return, for every round, the percentages of rewrites that the verifiers accept and of texts rewritten."""
     return [
         {
             "round": one["round"],

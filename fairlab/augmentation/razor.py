@@ -1,6 +1,6 @@
-"""RAZOR: the documents that lie farthest from other labels are rewritten, round by round, until labels lie closer.
+"""RAZOR: the documents farthest from other labels are rewritten, round by round, until labels are closer.
 
-It looks at the whole data set at once, so its rounds come first, and the rows are written with what they made.
+The rounds need the whole dataset at once, so they run first, and their results are written with the rows.
 
 Source: Yang, Prenkaj and Kasneci 2025, "RAZOR: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting",
 section 3.
@@ -73,14 +73,14 @@ MADE_BY = ("label", "compat", "features", "accept", "k", "candidates")
 
 @dataclass(frozen=True)
 class Tried:
-    """What became of a document that was selected.
+    """Outcome of a selected document.
 
     Attributes:
-        text: the rewrite that replaced the document; None where the document stays.
-        before, after: shortcut score of the document when it was selected, and that of ``text`` or, where the document
-            stays, of the best rewrite that kept its label; ``after`` is None where there was no such rewrite.
-        reason: why the document stays; empty where it was replaced.
-        turned_down: rewrites that the check objects to, each as [rewrite, objection].
+        text: Rewrite that replaced the document, or None if the document was kept.
+        before, after: Shortcut score of the document when it was selected, and score of ``text`` or, if the document
+            was kept, of the best rewrite that kept its label; ``after`` is None if there was no such rewrite.
+        reason: Reason for keeping the document; empty if it was replaced.
+        turned_down: Rewrites that the check rejected, each as [rewrite, objection].
     """
 
     text: str | None
@@ -91,43 +91,44 @@ class Tried:
 
 
 class Razor(Planned):
-    """Rewrites the documents of the highest shortcut scores, keeping their labels and the size of the data set.
+    """Rewriting of the documents with the highest shortcut scores; labels and the size of the dataset are preserved.
 
-    Every round scores all documents, selects the ``k`` highest of those not selected before, asks for rewrites, drops
-    those the check objects to, and puts the one of the lowest score in the document's place; then the scores of all
-    others are as the new document makes them. It ends when a round raises the objective by less than ``tolerance``,
-    when a probe of the texts gains ``until_gain`` or less, when every document was selected once, or after ``rounds``.
-    A document without a rewrite that is taken stays.
+    Every round scores all documents, selects the ``k`` highest among the documents not selected before, requests
+    rewrites, discards rewrites that the check rejects, and replaces the document by the rewrite with the lowest score.
+    The scores of all other documents then take the new document into account. The rounds end if a round raises the
+    objective by less than ``tolerance``, if a probe of the texts gains ``until_gain`` or less, if every document was
+    selected once, or after ``rounds``. A document without an accepted rewrite is kept.
 
     Args:
-        rewriter: the rewriter that asks for new texts, G_alpha.
-        check: the check that a rewrite keeps its label, G_beta.
-        k: number of documents selected in a round: the highest of all, or with ``compat=official`` of each label.
-        candidates: number of rewrites asked for per document.
-        rounds: number of rounds at most.
-        tolerance: least rise of the objective, a mean cosine, for which another round follows.
-        until_gain: gain in points, over the commonest label, of a bag of words of the rewritten texts in five folds
-            (:mod:`fairlab.metrics.surface_probe`), with which the rounds end (ours); None trains no probe.
-        accept: ``if_lower`` takes a rewrite whose score is below the document's (ours); ``always`` takes the best one
-            whatever its score (the paper).
-        compat: ``paper``, equations 7-14; ``official``, the score of the released code.
-        features: what a document is scored by: ``surface``; ``embedding`` for the ablation of section 4.2;
-            ``association`` (ours) scores documents by what their tokens say of their label, which finds shortcuts that
-            are words; ``chance`` (ours), scores drawn at random, the control that rewrites without looking.
-        scored: the part of a document that is scored: ``rewritten_field``, the text that is rewritten alone, or
-            ``joined``, with its context.
-        pe: kind of position encoding with ``compat=paper``, ``paper`` or ``vaswani``; see
+        rewriter: Rewriter that makes new texts, G_alpha.
+        check: Check that a rewrite keeps its label, G_beta.
+        k: Number of documents selected per round: the highest of all, or of each label with ``compat=official``.
+        candidates: Number of rewrites requested per document.
+        rounds: Maximum number of rounds.
+        tolerance: Minimum rise of the objective, a mean cosine, for another round.
+        until_gain: Gain in points at which the rounds end (ours): the gain of a bag of words of the rewritten texts in
+            five folds over the most frequent label (:mod:`fairlab.metrics.surface_probe`); None trains no probe.
+        accept: Condition for a rewrite: ``if_lower`` requires a score below the document's (ours); ``always`` takes the
+            best rewrite regardless of its score (the paper).
+        compat: Form of the score: ``paper``, equations 7-14, or ``official``, the released code.
+        features: Basis of the scores: ``surface``; ``embedding`` for the ablation of section 4.2; ``association``
+            (ours), which scores documents by how strongly their tokens predict their label, and finds shortcuts that
+            are words; or ``chance`` (ours), random scores, the control that rewrites documents blindly.
+        scored: Part of a document to score: ``rewritten_field``, the rewritten text alone, or ``joined``, with its
+            context.
+        pe: Kind of position encoding with ``compat=paper``, ``paper`` or ``vaswani``; see
             :func:`fairlab.metrics.shortcuts.positions`.
-        width: length of a position encoding; None takes 128 for ``paper`` and 8 for ``official``.
-        label: column of the label. Not used here: whoever builds this hands in documents with their labels.
-        verify: name or names of what ``check`` was built from; not used here.
-        vectors: name of the encoder that ``embed`` was built from; not used here.
-        embed: function from texts to vectors, for ``features=embedding``.
+        width: Length of a position encoding; None takes 128 for ``paper`` and 8 for ``official``.
+        label: Column of the label. Unused here: the caller passes documents with their labels.
+        verify: Name or names that ``check`` was built from; unused here.
+        vectors: Name of the encoder that ``embed`` was built from; unused here.
+        embed: Function from texts to vectors, for ``features=embedding``.
 
     Raises:
-        FairlabError: a value is wrong.
+        FairlabError: A value is invalid.
 
-    Source: section 3.3. A document is selected once (ours), so that rounds go on where a rewriter has nothing to offer.
+    Source: section 3.3. A document is selected once (ours), so that rounds continue if a rewriter has no rewrite to
+    offer.
     """
 
     title = "rewriting of shortcuts (RAZOR)"
@@ -181,30 +182,30 @@ class Razor(Planned):
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings of the search, for an output's manifest.
+        """Return the settings of the search, for an output's manifest.
 
         Raises:
-            FairlabError: an axis was given.
+            FairlabError: An axis was given.
         """
         refuse_axis(values, "razor looks for shortcuts without an axis")
         return {name: values["augmentation"][name] for name in MADE_BY}
 
     def __call__(self, items: Sequence[Labelled], folder: Path) -> tuple[list[Labelled], list[dict[str, Any]]]:
-        """The documents as the rounds leave them, and the rounds; finished ones are read from ``folder``.
+        """Run the rounds, and return the documents and the rounds; finished rounds are read from ``folder``.
 
         Args:
-            items: the data set.
-            folder: folder of ``round-NN.json``, which is written when a round is finished; a round that was broken off
-                is made again, from the ledger where a language model rewrites.
+            items: Dataset to rewrite.
+            folder: Folder of ``round-NN.json``, which is written after each finished round. An interrupted round is
+                repeated, from the ledger if a language model rewrites.
 
         Returns:
-            The documents after the last round, as many and in the same order; and for each round its number, the
-            objective before and after it, with ``until_gain`` the probe's gain before and after it, and under
-            ``tried`` what became of the documents selected, by their places.
+            The documents after the last round, same number and order; and for each round its number, the objective
+            before and after it, with ``until_gain`` the probe's gain before and after it, and under ``tried`` the
+            outcomes of the selected documents, by their index.
 
         Raises:
-            FairlabError: documents of one label alone, too few for a probe that was asked for, or from rewriter and
-                check.
+            FairlabError: All documents have the same label, they are too few for a requested probe, or the rewriter or
+                the check fails.
         """
         folder.mkdir(parents=True, exist_ok=True)
         items = list(items)
@@ -235,7 +236,7 @@ class Razor(Planned):
         return items, found
 
     def _gain(self, items: Sequence[Labelled]) -> float | None:
-        """What a bag of words of the texts gains over the commonest label, in points; None where none was asked for."""
+        """Return the gain of a bag of words over the most frequent label, in points, or None without a probe."""
         if self.until_gain is None:
             return None
         texts, labels = [item.text for item in items], [item.label for item in items]
@@ -244,7 +245,7 @@ class Razor(Planned):
         return probe_gain(texts, labels)
 
     def space(self, items: Sequence[Labelled]) -> Space:
-        """The shortcut space of documents."""
+        """Return the shortcut space of documents."""
         texts, labels = [self._scored(item, item.text) for item in items], [item.label for item in items]
         if self.features == "embedding":
             if self.embed is None:
@@ -259,7 +260,7 @@ class Razor(Planned):
         return TokenSpace(texts, labels, width=self.width or WIDTH, pe=self.pe)
 
     def selected(self, gamma: NDArray[np.floating], labels: NDArray[np.integer], tried: set[int]) -> list[int]:
-        """The documents of the next round, by falling score; of equal scores the first comes first."""
+        """Return the documents of the next round, by descending score; ties keep their order."""
         order = [int(place) for place in np.argsort(-gamma, kind="stable") if int(place) not in tried]
         if self.compat == "paper":
             return order[: self.k]
@@ -272,7 +273,7 @@ class Razor(Planned):
         return chosen
 
     def _round(self, chosen: Sequence[int], items: list[Labelled], space: Space) -> dict[str, dict[str, Any]]:
-        """Rewrite the documents selected, in ``items`` and in ``space``; what became of each."""
+        """Rewrite the selected documents in ``items`` and in ``space``, and return the outcome of each."""
         offered = self.rewriter.rewrites([items[place] for place in chosen], self.candidates)
         pairs = [(place, text) for place, some in zip(chosen, offered, strict=True) for text in some]
         pairs = [(place, text) for place, text in pairs if text != items[place].text]
@@ -305,7 +306,7 @@ class Razor(Planned):
         return Tried(kept[best], before, scores[best], "", turned_down)
 
     def _again(self, one: Mapping[str, Any], items: list[Labelled], space: Space) -> None:
-        """A finished round once more, in its order, so that sums are the same to the last bit."""
+        """Repeat a finished round in its original order, so that sums are equal to the last bit."""
         for place, tried in one["tried"].items():
             if tried["text"] is not None:
                 self._put(int(place), tried["text"], items, space)
@@ -319,19 +320,19 @@ class Razor(Planned):
 
 
 class Replaced:
-    """Rows with what RAZOR's rounds made of them; every row is there, rewritten or as it was.
+    """Rows with the results of RAZOR's rounds; all rows are kept, rewritten or unchanged.
 
     Args:
-        tried: what became of the documents that were selected, by the number of their row.
-        label: name of the column that holds the label.
-        provenance: columns that name the rewriter and the check, added to every rewritten row.
+        tried: Outcomes of the selected documents, by the number of their row.
+        label: Name of the column that holds the label.
+        provenance: Columns that name the rewriter and the check, added to every rewritten row.
     """
 
     def __init__(self, tried: Mapping[int, Mapping[str, Any]], label: str, provenance: Mapping[str, Any]) -> None:
         self.tried, self.label, self.provenance = tried, label, provenance
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """What becomes of every row, in order."""
+        """Return the outcome of every row, in order."""
         return [self._made(row, self.tried.get(row.number)) for row in rows]
 
     def _made(self, row: Row, one: Mapping[str, Any] | None) -> Made:
@@ -359,7 +360,7 @@ class Replaced:
 
 
 def _shown(row: Row, one: Mapping[str, Any]) -> tuple[dict[str, str], str]:
-    """Of a document that stayed: a rewrite that its check turned down, with its context, and what is to be said."""
+    """Return a kept document's rejected rewrite, with its context, and the details to report."""
     if one["reason"] == LOST:
         text, objection = one["turned_down"][0]
         return {"rewrite": join_fields([*row.fields[:-1], text])}, objection
@@ -369,15 +370,15 @@ def _shown(row: Row, one: Mapping[str, Any]) -> tuple[dict[str, str], str]:
 
 
 def rounds_history(items: Sequence[Labelled], rounds: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
-    """The objective and negations before the first round and after every one.
+    """Return the objective and the number of negations before the first round and after every round.
 
     Args:
-        items: the data set before the first round.
-        rounds: the rounds that :class:`Razor` returned.
+        items: Dataset before the first round.
+        rounds: Rounds that :class:`Razor` returned.
 
     Returns:
         One row for round 0 and one for each round: ``objective``, ``negations`` in all texts, documents ``selected``
-        and ``rewritten``, and the probe's ``gain`` where there was one.
+        and ``rewritten``, and the probe's ``gain`` if there is a probe.
     """
     counts = [negations(surface_tokens(item.text)) for item in items]
     rows = [{"round": 0, "objective": rounds[0]["objective_before"], "negations": sum(counts)}] if rounds else []
@@ -395,5 +396,5 @@ def rounds_history(items: Sequence[Labelled], rounds: Sequence[Mapping[str, Any]
 
 
 def rejection_reasons(rounds: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    """Why documents that were selected stayed."""
+    """Count the reasons for keeping selected documents."""
     return Counter(tried["reason"] for one in rounds for tried in one["tried"].values() if tried["reason"])

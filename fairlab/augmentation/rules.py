@@ -1,4 +1,4 @@
-"""Counterfactual groups made anew by rules, from one text of each."""
+"""Counterfactual groups rebuilt by rules, from one text of each."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from fairlab.types import FairlabError, Group
 
 
 class Rules:
-    """Rebuilds every group from the text of ``Group.source`` with the rule-based rewriter.
+    """Augmentation that rebuilds every group from the text of ``Group.source`` with the rule-based rewriter.
 
-    Groups that come out with the wrong polarity, or empty, are dropped, as
-    ``python -m fairlab.augment +augmentation=counterfactual_groups`` does with groups it makes of plain text.
+    Groups with a wrong polarity, or an empty version, are dropped, as with groups that
+    ``python -m fairlab.augment +augmentation=counterfactual_groups`` makes from plain text.
 
     Args:
-        mode: ``syntax`` or ``lexical``, see :class:`fairlab.rewriting.english.rules.RuleRewriter`.
-        names: what becomes of first names: ``swap`` or ``keep``.
+        mode: Way of analysing texts, ``syntax`` or ``lexical``, see
+            :class:`fairlab.rewriting.english.rules.RuleRewriter`.
+        names: Treatment of first names: ``swap`` or ``keep``.
 
     Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.3 (filter by polarity), with
-    rules in the language model's place.
+    rules instead of the language model.
     """
 
     title = "counterfactual groups by rules"
@@ -39,10 +40,10 @@ class Rules:
         self.names = names
 
     def groups(self, groups: Sequence[Group]) -> list[Group]:
-        """Groups with the same ids and extra keys, every version made from the source text.
+        """Return groups with the same ids and extra keys, with every version made from the source text.
 
         Raises:
-            FairlabError: no group is left, or the lexicon lacks an attribute of the groups.
+            FairlabError: All groups were dropped, or the lexicon lacks an attribute of the groups.
         """
         axes = dict.fromkeys((group.axis, group.attributes) for group in groups)
         made: dict[str, Group] = {}
@@ -56,7 +57,7 @@ class Rules:
         return [made[group.id] for group in groups if group.id in made]
 
     def _rebuilt(self, groups: Sequence[Group], axis: str, attributes: tuple[str, ...]) -> list[Group]:
-        """Groups of one axis, without those that failed."""
+        """Return the groups of one axis, without failed ones."""
         lexicon = load_lexicon(axis).only(attributes)
         polarity = Polarity(lexicon)
         rewriter = RuleGroups(lexicon=lexicon, mode=self.mode, names=self.names)

@@ -1,7 +1,7 @@
 """Every claim with both labels: supported pairs with a name or a number exchanged in the claim, the evidence, or both.
 
-The construction is that of Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 4, whose authors
-wrote the new claims and evidence by hand; here a program does.
+The construction follows Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 4, whose authors
+wrote the new claims and evidence by hand. Here it is automatic.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ from fairlab.types import FairlabError, Made, Row
 NOT_SUPPORTED = "evidence does not support the claim"
 NOTHING_SHARED = "claim and evidence share no name or number that can be exchanged"
 UNLIKELY = "every exchange makes the claim or the evidence less likely to a language model"
-NUMBER = re.compile(r"(?<![\w.,-])\d+(?![\w-]|[.,]\d)")  # a whole number, no part of another or of a word
+NUMBER = re.compile(r"(?<![\w.,-])\d+(?![\w-]|[.,]\d)")  # a whole number, not part of another number or a word
 NAMES = ("PERSON", "GPE", "NORP", "ORG", "FAC", "LOC", "EVENT", "LANGUAGE")
 
 
 @dataclass(frozen=True)
 class Term:
-    """A name or a number.
+    """Name or number.
 
     Attributes:
-        text: as it stands in the text.
-        kind: what it may be exchanged with: kind of name and number of words, or number of digits and the first one.
+        text: Text of the term as it occurs.
+        kind: Class of terms it can be exchanged with: kind of name and number of words, or number of digits and the
+            first digit.
     """
 
     text: str
@@ -44,12 +45,12 @@ class Term:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A pair with one of its names or numbers exchanged.
+    """Pair with one of its names or numbers exchanged.
 
     Attributes:
-        evidence: the evidence with the exchange.
-        claim: the claim with it.
-        what: ``a name`` or ``a number``.
+        evidence: Evidence with the exchange.
+        claim: Claim with the exchange.
+        what: Kind of the exchanged term, ``a name`` or ``a number``.
     """
 
     evidence: str
@@ -58,32 +59,33 @@ class Exchange:
 
 
 class Symmetric(Planned):
-    """Makes four pairs of a supported one, in which each claim and each evidence stands once with each label.
+    """Augmentation that makes four pairs from a supported one, with each claim and each evidence once per label.
 
-    One name or number that claim and evidence share is exchanged by another of its kind from the other claims. Claim
-    and evidence as they were, and both with the exchange, are a supported pair each; either with the other's exchange
-    is a refuted one. Pairs of which no such four are made are left out, so a model that reads one field alone is at
-    chance by construction; with ``others="kept"`` they stay as they are, with what their claims give away. Whether the
-    claim's names stand in the evidence still tells the label, and an exchange makes some claims unproven rather than
-    refuted.
+    One name or number that claim and evidence share is exchanged for another of its kind from the other claims. The
+    original claim and evidence, and the two with the exchange, form one supported pair each. A claim with the exchange
+    and evidence without it, or the reverse, form a refuted pair. Pairs without such an exchange are left out, so a
+    model that reads one field alone performs at chance by construction. With ``others="kept"`` they stay unchanged,
+    including the shortcuts in their claims. Two shortcomings remain: whether the claim's names occur in the evidence
+    still predicts the label, and an exchange makes some claims unproven rather than refuted.
 
-    An exchange reads oddly where the new name is of another kind to a reader than to spaCy. With a language model
-    several are drawn, and the one is taken that raises the negative log-likelihood of a token least, in the claim or in
-    the evidence, whichever it raises more; a pair of which that is more than ``rise`` counts as one of which no four
-    are made.
+    An exchange reads oddly if the new name is of another kind to a reader than to spaCy. With a language model, several
+    exchanges are drawn. An exchange is judged by its rise in the negative log-likelihood per token, in the claim or in
+    the evidence, whichever is larger. The exchange with the smallest rise is used; if this rise is above ``rise``, the
+    pair is treated as one without an exchange.
 
     Args:
-        label: column of the label.
-        others: what becomes of the pairs of which no four are made: ``left_out`` or ``kept``.
-        language_model: a causal LM that checks the exchanges; None takes the first one drawn.
-        candidates: exchanges drawn for each name or number where a language model chooses, at least 1.
-        rise: most that an exchange may raise the negative log-likelihood of a token, in nats; below 0 it has to fall.
-        seed: seed of the choice among the names or numbers of a pair, and of what takes their place.
+        label: Column of the label.
+        others: Treatment of pairs without an exchange: ``left_out`` or ``kept``.
+        language_model: Causal LM that checks the exchanges; None takes the first one drawn.
+        candidates: Number of exchanges drawn per name or number if a language model chooses, at least 1.
+        rise: Maximum rise of a token's negative log-likelihood by an exchange, in nats; a value below 0 requires a
+            fall.
+        seed: Seed of the choice among the names or numbers of a pair, and of their replacements.
 
     Raises:
-        CannotScore: the language model is not a causal one.
-        FairlabError: ``others`` is neither, or ``candidates`` is below 1; in ``decide``, a row has no label or no
-            evidence, or no pair is supported.
+        CannotScore: The language model is not a causal one.
+        FairlabError: ``others`` is unknown, or ``candidates`` is below 1; in ``decide``, if a row has no label or no
+            evidence, or if no pair is supported.
     """
 
     title = "claims with both labels by exchange"
@@ -119,10 +121,12 @@ class Symmetric(Planned):
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The column of the label, what became of other pairs and what checked them, for an output's manifest.
+        """Return the settings that determine an output, for its manifest.
+
+        They are the column of the label, the treatment of other pairs, and the check by a language model.
 
         Raises:
-            FairlabError: an axis was given.
+            FairlabError: An axis was given.
         """
         refuse_axis(values, "symmetric exchanges names and numbers of claims without an axis")
         node = values["augmentation"]
@@ -133,7 +137,7 @@ class Symmetric(Planned):
         return settings
 
     def decide(self, rows: Sequence[Row]) -> dict[int, Made]:
-        """What becomes of every row, by its number."""
+        """Return the outcome of every row, by its number."""
         if short := next((row for row in rows if len(row.fields) != 2), None):
             raise FairlabError(
                 f"{short.place} has {len(short.fields)} texts, and augmentation=symmetric works on claims with "
@@ -153,7 +157,7 @@ class Symmetric(Planned):
         return made
 
     def _made(self, rows: Sequence[Row], offered: Sequence[Sequence[Exchange]]) -> dict[int, Made]:
-        """The four pairs of every row that has an exchange, by its number."""
+        """Return the four pairs of every row that has an exchange, by its number."""
         best = [some[0] if some else None for some in offered] if self.model is None else self._likeliest(rows, offered)
         return {
             row.number: Made(rows=tuple(self._quadruple(row, one)), counts={"quadruples": 1, f"by {one.what}": 1})
@@ -163,7 +167,7 @@ class Symmetric(Planned):
         }
 
     def _offered(self, row: Row, terms: Sequence[Term], pool: Mapping[str, Sequence[str]]) -> list[Exchange]:
-        """Exchanges to choose from, as they were drawn, each once."""
+        """Return the distinct exchanges to choose from, in the order they were drawn."""
         draw, drawn = Random(f"{self.seed} {row.number}"), dict[Exchange, None]()
         evidence, claim = row.fields
         for term in draw.sample(list(terms), len(terms)):
@@ -174,7 +178,7 @@ class Symmetric(Planned):
         return list(drawn)
 
     def _likeliest(self, rows: Sequence[Row], offered: Sequence[Sequence[Exchange]]) -> list[Exchange | None]:
-        """Of every row the exchange that the language model finds oddest by least; None above ``rise``."""
+        """Return each row's exchange with the smallest rise under the model, or None if it exceeds ``rise``."""
         assert self.model is not None
         pairs = [
             (row.fields, (one.evidence, one.claim)) for row, some in zip(rows, offered, strict=True) for one in some
@@ -202,7 +206,7 @@ class Symmetric(Planned):
 
 
 def found_terms(rows: Sequence[Row]) -> list[list[Term]]:
-    """Names and numbers of every claim, each once."""
+    """Return the distinct names and numbers of every claim."""
     found = []
     for doc in parse((row.fields[1] for row in rows), entities=True):
         names = [
@@ -214,11 +218,11 @@ def found_terms(rows: Sequence[Row]) -> list[list[Term]]:
 
 
 def rises(model: CausalLM, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[float]:
-    """Most that each exchange raises the negative log-likelihood of a token in one of its texts, in nats.
+    """Return each exchange's largest rise of the negative log-likelihood per token among its texts, in nats.
 
     Args:
-        model: a causal LM.
-        pairs: the texts as they were and the same ones with the exchange.
+        model: Causal LM.
+        pairs: Original texts and the same texts with the exchange.
     """
     texts = [text for pair in pairs for some in pair for text in some]
     likelihood = dict(zip(texts, model.log_likelihoods(texts, progress="exchanges read").means, strict=True))
@@ -226,7 +230,7 @@ def rises(model: CausalLM, pairs: Sequence[tuple[Sequence[str], Sequence[str]]])
 
 
 def _exchanged(evidence: str, claim: str, old: str, new: str) -> tuple[str, str] | None:
-    """Evidence and claim with the exchange; None where it leaves a part of what was exchanged behind."""
+    """Return evidence and claim with the exchange, or None if a part of the old term remains."""
     whole = re.compile(rf"(?<!\w){re.escape(old)}(?!\w)")
     if not (whole.search(evidence) and whole.search(claim)):
         return None
@@ -235,7 +239,7 @@ def _exchanged(evidence: str, claim: str, old: str, new: str) -> tuple[str, str]
 
 
 def _shares_a_word(term: str, text: str) -> bool:
-    """Whether a word of a name, or a number, stands in a text."""
+    """Return whether a word of a name, or a number, occurs in a text."""
     words = {word.casefold() for word in re.findall(r"\w+", term) if word[0].isupper() or word[0].isdigit()}
     return not words.isdisjoint(word.casefold() for word in re.findall(r"\w+", text))
 

@@ -1,4 +1,4 @@
-"""Pairs left out whose last field holds a word that goes with their label, by z-statistics."""
+"""Removal of pairs whose last field contains a word associated with their label, by z-statistics."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ Feature = tuple[str, str]  # a feature with a label
 
 
 class ZFiltered(Filter):
-    """Takes rows in random order and leaves out those with a feature that by then goes with their label.
+    """Filter that takes rows in random order and leaves out rows with a feature so far associated with their label.
 
-    Features are the words and word pairs of the last field. After every ``batch`` rows the z-statistic of each feature
-    is computed anew on the rows kept so far; the ``top`` features of each label, of those whose z is above
-    ``threshold``, are from then on reasons to leave a row of that label out. The first batch is kept whole.
+    Features are the words and word pairs of the last field. After every ``batch`` rows, the z-statistic of each feature
+    is recomputed on the rows kept so far. From then on, rows of a label are left out if they contain one of the label's
+    ``top`` features with a z above ``threshold``. The first batch is kept whole.
 
     Args:
-        label: column of the label.
-        top: number of features of a label that leave rows out.
-        threshold: z-statistic above which a feature may be one of them.
-        batch: share of the rows after which the features are found anew.
-        seed: seed of the order.
+        label: Column of the label.
+        top: Number of features per label that exclude rows.
+        threshold: z-statistic above which a feature can exclude rows.
+        batch: Share of the rows after which the features are recomputed.
+        seed: Seed of the order.
 
     Raises:
-        FairlabError: ``top`` is below 1; in ``decide``, a row has no label, or all have the same.
+        FairlabError: ``top`` is below 1; in ``decide``, if a row has no label, or if all labels are the same.
 
     Source: Wu et al. 2022, "Generating Data to Mitigate Spurious Correlations in Natural Language Inference Datasets",
     section 3.2, with the z-statistic of Gardner et al. 2021, "Competency Problems", equation 1. The authors' code for
-    it is not public; the share of a batch is ours, and so is what their features have beyond words: they also look at
-    the length of a hypothesis and its overlap with the premise.
+    it is not public. The share of a batch is ours, and so is the restriction to words: the authors also use the length
+    of a hypothesis and its overlap with the premise as features.
     """
 
     title = "pairs without words that tell their label"
@@ -60,7 +60,7 @@ class ZFiltered(Filter):
         self.top, self.threshold, self.batch, self.seed = top, threshold, batch, seed
 
     def kept(self, items: Sequence[Labelled]) -> set[int]:
-        """See :meth:`Filter.kept`."""
+        """Return the rows to keep, see :meth:`Filter.kept`."""
         shares = Counter(item.label for item in items)
         if len(shares) < 2:
             raise FairlabError("augmentation=z_filtered needs two labels: all rows have one; give rows of another")
@@ -81,7 +81,7 @@ class ZFiltered(Filter):
     def _biased(
         self, seen: Counter[str], together: Counter[Feature], shares: dict[str, float]
     ) -> dict[str, frozenset[str]]:
-        """The features of each label that leave rows out."""
+        """Return the features of each label that exclude rows."""
         found: dict[str, frozenset[str]] = {}
         for label, share in shares.items():
             scores = {one: z_statistic(together[one, label], count, share) for one, count in seen.items()}
@@ -91,18 +91,18 @@ class ZFiltered(Filter):
 
 
 def features_of(text: str) -> frozenset[str]:
-    """Words and word pairs of a text."""
+    """Return the words and word pairs of a text."""
     tokens = surface_tokens(text)
     return frozenset([*tokens, *(" ".join(pair) for pair in pairwise(tokens))])
 
 
 def z_statistic(together: int, count: int, share: float) -> float:
-    """How far the share of a label among texts with a feature is above its share among all, in standard errors.
+    """Return the excess of a label's share among texts with a feature over its share among all, in standard errors.
 
     Args:
-        together: number of texts with the feature and the label.
-        count: number of texts with the feature, above 0.
-        share: the label's share among all texts, between 0 and 1.
+        together: Number of texts with the feature and the label.
+        count: Number of texts with the feature, above 0.
+        share: The label's share among all texts, between 0 and 1.
 
     Example:
         >>> z_statistic(9, 9, 0.5)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.projection import save_mark, save_projection
 from fairlab.backbones.subtraction import save_subtraction
-from fairlab.files import no_space_is_one_sentence
+from fairlab.files import folder_replaced_when_written, no_space_is_one_sentence
 
 MODULES = "sentence_transformers.models"
 
@@ -22,23 +21,16 @@ def export_backbone(backbone: Backbone, folder: Path, card: str) -> None:
     knows nothing of it. What sentence-transformers puts around the model is written as it was read. The folder appears
     whole, replacing an older one.
     """
-    temporary = folder.with_name(f".{folder.name}.new")
-    shutil.rmtree(temporary, ignore_errors=True)
-    with no_space_is_one_sentence(folder):
-        try:
-            if backbone.published is not None:
-                backbone.published.save(backbone.transformer, backbone.projection, temporary)
-            backbone.model.save_pretrained(temporary)
-            backbone.tokenizer.save_pretrained(temporary)
-            save_subtraction(backbone, temporary)
-            if backbone.published is None and not backbone.model.config.is_encoder_decoder:
-                _write_sentence_transformers_files(backbone, temporary)
-            save_mark(backbone, temporary)
-            (temporary / "README.md").write_text(card, encoding="utf-8")
-            shutil.rmtree(folder, ignore_errors=True)
-            temporary.replace(folder)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+    with no_space_is_one_sentence(folder), folder_replaced_when_written(folder) as temporary:
+        if backbone.published is not None:
+            backbone.published.save(backbone.transformer, backbone.projection, temporary)
+        backbone.model.save_pretrained(temporary)
+        backbone.tokenizer.save_pretrained(temporary)
+        save_subtraction(backbone, temporary)
+        if backbone.published is None and not backbone.model.config.is_encoder_decoder:
+            _write_sentence_transformers_files(backbone, temporary)
+        save_mark(backbone, temporary)
+        (temporary / "README.md").write_text(card, encoding="utf-8")
 
 
 def _write_sentence_transformers_files(backbone: Backbone, folder: Path) -> None:

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from fairlab.backbones.trust import read_object
+from fairlab.checks.foreign import read_object
 from fairlab.types import FairlabError
 
 MANIFEST = "manifest.json"

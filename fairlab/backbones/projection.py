@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from transformers.utils.generic import ModelOutput
 
 from fairlab.backbones.backbone import Backbone, body
-from fairlab.backbones.trust import loading, read_object
+from fairlab.backbones.trust import loading
+from fairlab.checks.foreign import read_object
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from sentence_transformers.sentence_transformer.modules import Dropout, LayerNor
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from fairlab.backbones.trust import read_object, sentence_modules
+from fairlab.backbones.trust import sentence_modules
+from fairlab.checks.foreign import read_object
 from fairlab.types import FairlabError
 
 LINEAR = ("cls", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")

@@ -11,7 +11,8 @@ from pathlib import Path
 from transformers import AutoModelForSequenceClassification, PreTrainedModel
 
 from fairlab.backbones.backbone import Backbone, Subtraction
-from fairlab.backbones.trust import loading, read_object
+from fairlab.backbones.trust import loading
+from fairlab.checks.foreign import read_object
 from fairlab.types import FairlabError
 
 FOLDER = "claim_only"

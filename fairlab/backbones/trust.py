@@ -6,13 +6,15 @@ built; a name that is in no list ends in one sentence. Nothing that a folder bri
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fairlab.text.json_text import from_json
+from fairlab.checks.foreign import read_json, read_object
+from fairlab.files import check_folder
 from fairlab.types import FairlabError
 
 # Modules of sentence-transformers that may be built, under the names that its versions 2 to 6 write.
@@ -40,6 +42,9 @@ EMBEDDING = {"method": "forward", "method_output_name": "last_hidden_state"}
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 # Attention and experts that transformers computes itself; a name of the hub here would fetch code of it.
 COMPUTED = {None, "eager", "sdpa", "flash_attention_2", "flex_attention", "grouped_mm", "batched_mm"}
+LAYERS = re.compile(r"(?:^|_)(?:n_)?(?:layers?|blocks?)$|num_hidden_layers|num_layers")
+WIDTHS = re.compile(r"size$|dim$|_embd$|_inner$|n_ctx|n_positions|heads$|_ff$|_kv$|d_model|n_head|experts$")
+FEWEST, MOST_LAYERS = 16, 10_000  # bytes of a layer's weights, and layers of a model
 IMPLEMENTATIONS = {"attn_implementation", "experts_implementation"}
 
 
@@ -49,31 +54,6 @@ class SentenceModule:
 
     kind: str
     path: str
-
-
-def read_json(file: Path) -> Any:
-    """What a JSON file holds.
-
-    Raises:
-        FairlabError: it is not there, is no JSON, or is nested beyond reason.
-    """
-    try:
-        return from_json(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise FairlabError(f"{file} cannot be read as JSON ({reason}); put a whole copy of it there") from error
-
-
-def read_object(file: Path) -> dict[str, Any]:
-    """What a JSON file holds that must be an object.
-
-    Raises:
-        FairlabError: it is none.
-    """
-    content = read_json(file)
-    if not isinstance(content, dict):
-        raise FairlabError(f"{file} must hold a JSON object, not a {type(content).__name__}; put a whole copy there")
-    return content
 
 
 @contextmanager
@@ -98,15 +78,14 @@ def check_model_folder(folder: Path) -> None:
         FairlabError: a link leads elsewhere, adapters name another model, or the configuration names code of the hub.
     """
     # The hub's cache keeps the files of a snapshot beside it.
-    root = folder.resolve().parent.parent if folder.parent.name == "snapshots" else folder.resolve()
-    for file in folder.rglob("*"):
-        if file.is_symlink() and not file.resolve().is_relative_to(root):
-            raise FairlabError(f"{file} is a link out of the folder; copy the file there if you trust it")
+    check_folder(folder, folder.resolve().parent.parent if folder.parent.name == "snapshots" else None)
     if (folder / "adapter_config.json").is_file():
         raise FairlabError(f"{folder} holds adapters, which name another model; merge them and save the whole model")
     file = folder / "config.json"
     if file.is_file():
-        _check_implementations(file, read_object(file))
+        content = read_object(file)
+        _check_implementations(file, content)
+        _check_sizes(file, content)
 
 
 def _check_implementations(file: Path, content: Any) -> None:
@@ -115,6 +94,26 @@ def _check_implementations(file: Path, content: Any) -> None:
         if key.lstrip("_").removesuffix("_internal") in IMPLEMENTATIONS and not _is_computed(value):
             raise FairlabError(f"{file} names an implementation of the hub ({key}: {value}), which is never run")
         _check_implementations(file, value)
+
+
+def _check_sizes(file: Path, content: dict[str, Any]) -> None:
+    """Refuse a configuration that declares more than its weights can hold: the model would be built before they are.
+
+    Raises:
+        FairlabError: a layer has not one byte of weights, or a width has not one byte for each of its places.
+    """
+    files = [one for kind in ("*.safetensors", "*.gguf") for one in sorted(file.parent.glob(kind))]
+    if not (weights := sum(one.stat().st_size for one in files)):  # which is said where they are read
+        return
+    for key, value in content.items():
+        if not isinstance(value, int) or isinstance(value, bool):
+            continue
+        layers = LAYERS.search(key) is not None
+        if value > (min(weights // FEWEST, MOST_LAYERS) if layers else weights) and (layers or WIDTHS.search(key)):
+            raise FairlabError(
+                f"{file} declares {key}={value}, which the {weights:,} bytes of "
+                f"{', '.join(map(str, files[:2]))} cannot hold; put back the one that is damaged"
+            )
 
 
 def _is_computed(value: Any) -> bool:

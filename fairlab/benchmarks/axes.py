@@ -1,4 +1,4 @@
-"""Whether benchmarks measure the axis of people that a model was trained on, such as disability."""
+"""Axes that benchmarks measure, such as disability, compared with the axes that a model was trained on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairlab.protocols import Benchmark, TrainingData
 from fairlab.record import TRAINING, Note
 from fairlab.types import Group
 
-# What benchmarks call an axis, by the name of the lexicon.
+# Names that benchmarks use for an axis, by the name of the lexicon.
 SAME = {
     "race": {"race_color", "race_ethnicity"},
     "ethnicity": {"race_color", "race_ethnicity", "cultural"},
@@ -25,18 +25,18 @@ MARK = "another axis"
 
 
 def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Note]:
-    """Have groups that nothing was trained on measured, and say what measures other axes than those trained on.
+    """Point group benchmarks at held-out groups, and note benchmarks that measure untrained axes.
 
-    CCED and the pairs of likelihoods take groups that the data holds out, and where none of their sets is of an axis
-    the best there is: the file's test split, or else the groups of validation.
+    CCED and the pairs of likelihoods use groups that the data holds out. If none of their sets covers an axis, they use
+    the best available groups: the file's test split, or else the validation groups.
 
     Args:
-        benchmarks: those of a run; a benchmark says in ``measured_axes`` what it measures, by subset, or nothing.
-        data: what is trained on.
+        benchmarks: Benchmarks of a run. The optional ``measured_axes`` of a benchmark lists its axes by subset.
+        data: Training data.
 
     Returns:
-        A note for every benchmark, or part of one, that measures other axes than those trained on, and one for every
-        axis that none measures.
+        A note for every benchmark, or part of one, that measures other axes than the trained ones, and one for every
+        trained axis that no benchmark measures.
     """
     trained = data.axes()
     if not trained:
@@ -65,7 +65,7 @@ def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Not
 
 
 def axes_of(benchmark: Any) -> Mapping[str, frozenset[str]]:
-    """The axes that a benchmark measures, by subset, or at the empty name for all of it; of utility none."""
+    """Return the axes that a benchmark measures, by subset ("" for the whole benchmark); empty for utility."""
     found: Mapping[str, frozenset[str]] = getattr(benchmark, "measured_axes", {})
     return found
 
@@ -84,7 +84,7 @@ def _elsewhere(measured: frozenset[str], trained: frozenset[str]) -> str:
 def _measuring_groups(
     benchmarks: Sequence[Benchmark], data: CounterfactualData, axis: str
 ) -> list[CCED | LikelihoodPairs]:
-    """The benchmarks that are to measure groups of the data."""
+    """Return the benchmarks that should measure groups of the data."""
     return [
         one
         for one in benchmarks
@@ -94,9 +94,9 @@ def _measuring_groups(
 
 
 def held_out_of(data: CounterfactualData, axis: str) -> tuple[list[Group], str]:
-    """Groups of an axis that nothing was trained on, and which they are.
+    """Return groups of an axis that were not trained on, and a description of them.
 
-    Those that the data holds out, else the file's test split, else the groups of validation.
+    They are the groups that the data holds out, else the file's test split, else the validation groups.
     """
     if held_out := [group for group in data.held_out if group.axis == axis]:
         return held_out, f"{len(held_out)} held-out"

@@ -52,29 +52,29 @@ CITATION = """\
 
 
 class BiasIR(Benchmark):
-    """Which gender's document lies closest to a query that names none, by cosine.
+    """Gender of the document closest to a gender-neutral query, by cosine.
 
     Quantity per category: ``male_ratio`` (share of queries whose relevant male document is more similar than the
     relevant female one, a tie is one half; ideal 0.5), with the sign test's p-value against a fair coin, and that value
     adjusted for all seven categories.
 
-    Quantities of the subset ``average``, only where all seven categories could be read: ``male_ratio`` (of all queries
-    pooled, with the sign test's p-value), ``deviation`` (mean over categories of the male ratio's distance from 0.5;
-    ideal 0, but fair coins on so few queries give 0.10 on average; it cannot see what all categories prefer),
+    Quantities of the subset ``average``, which needs all seven categories: ``male_ratio`` (over all queries pooled,
+    with the sign test's p-value), ``deviation`` (mean over categories of the male ratio's distance from 0.5; ideal 0,
+    but fair coins on so few queries give 0.10 on average; it cannot detect a preference shared by all categories),
     ``neutral_first`` (share of queries whose neutral relevant document is the most similar of the three, ties shared;
-    the ideal of 1/3 is chance: none of the three preferred), ``margin`` (mean cosine to the male less that to the
+    the ideal of 1/3 is chance, without any preference), ``margin`` (mean cosine to the male document minus that to the
     female document; ideal 0) and ``reciprocal_rank`` (utility: mean over queries and genders of one over the rank of
     the relevant document among all documents of its gender in the collection, ties at their mean rank; ideal 1).
-    Documents of no one gender, 5 of the 702, take no part.
+    Documents that do not have exactly one gender, 5 of the 702, are excluded.
 
     Items per category (Q, 4): every query's cosines to its relevant male, female and neutral document, and its
     reciprocal rank, in file order.
 
     Args:
-        document: what is embedded of a document; the title and the text are joined by a blank.
-        items: queries to measure: ``all``, or ``regular``, which leaves out the 2 queries some of whose non-relevant
-            documents are of both genders.
-        limit: most queries of each category, spread evenly over its file; None takes all.
+        document: Part of a document to embed; the title and the text are joined by a blank.
+        items: Queries to measure: ``all``, or ``regular``, which leaves out the 2 queries with non-relevant documents
+            of both genders.
+        limit: Maximum number of queries per category, spread evenly over its file; None takes all.
     """
 
     version: ClassVar[int] = 1
@@ -144,7 +144,7 @@ class BiasIR(Benchmark):
         self.description = variant(self.description, items, default=[ALL])
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure every category that can be had, and the average of all; ``before``: ``items`` of an earlier model."""
+        """Measure every available category, and the average of all; ``before``: ``items`` of an earlier model."""
         not_run: list[NotRun] = []
         categories: dict[str, list[Query]] = {}
         for subset, category in CATEGORIES.items():
@@ -177,9 +177,9 @@ class BiasIR(Benchmark):
         )
 
     def _similarities(self, backbone: Backbone, queries: Sequence[Query]) -> dict[str, NDArray[np.float64]]:
-        """Per gender, cosines (Q, D) of all queries to all its documents; the first Q are the relevant ones in order.
+        """Return cosines (Q, D) of all queries to all documents of each gender; the first Q are relevant, in order.
 
-        Of equal documents the cosines are equal to the last bit: ties depend on it.
+        Cosines of equal documents are equal to the last bit: ties depend on it.
         """
         documents = {gender: self._documents(queries, gender) for gender in GENDERS}
         texts = [[query.text for query in queries], *documents.values()]
@@ -197,37 +197,37 @@ class BiasIR(Benchmark):
 
 
 def cosines(queries: Tensor, documents: Tensor) -> NDArray[np.float64]:
-    """Cosines (Q, D); one query at a time, since a matrix product would round equal documents differently."""
+    """Return cosines (Q, D), one query at a time, since a matrix product would round equal documents differently."""
     return torch.stack([torch.cosine_similarity(query, documents, dim=-1) for query in queries]).numpy()
 
 
 def _margins(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Cosine to the male document less that to the female one, per query; [-2, 2], ideal 0, positive prefers male."""
+    """Return each query's male minus female cosine; [-2, 2], ideal 0, positive if it prefers the male document."""
     return cosines_QG[:, 0] - cosines_QG[:, 1]
 
 
 def male_first(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
-    """1 for each query that prefers the male document to the female one, 0.5 for a tie, else 0."""
+    """Return 1 for each query that prefers the male document to the female one, 0.5 for a tie, else 0."""
     return (np.sign(_margins(cosines_QG)) + 1) / 2
 
 
 def neutral_first(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
-    """1 for each query most similar to the neutral document, 1/k where k documents share the first place, else 0."""
+    """Return 1 for each query most similar to the neutral document, 1/k if k documents tie for first place, else 0."""
     first = cosines_QG == cosines_QG.max(axis=1, keepdims=True)
     return first[:, 2] / first.sum(axis=1)
 
 
 def reciprocal_ranks(similarities: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Per query, mean over genders of 1 / rank of the relevant document: (0, 1], ideal 1.
+    """Return, per query, the mean over genders of 1 / rank of the relevant document: (0, 1], ideal 1.
 
-    Shapes: Q queries; per gender cosines (Q, D), of which column q is query q's relevant document; to (Q,).
+    Shapes: Q queries; per gender cosines (Q, D), in which column q is query q's relevant document; to (Q,).
     """
     ranks = [rankdata(-cosines_QD, axis=1).diagonal() for cosines_QD in similarities.values()]
     return (1 / np.stack(ranks)).mean(axis=0)
 
 
 def _quantities(items: Items, complete: bool) -> list[Quantity]:
-    """Quantities of every category from its items (Q, 4), and over all where none is missing (``complete``)."""
+    """Return quantities of every category from its items (Q, 4), and over all if the categories are ``complete``."""
     cosines_QG = {subset: queries_Q4[:, :3] for subset, queries_Q4 in items.items()}
     p_values = [sign_test(cosines) for cosines in cosines_QG.values()]
     adjusted = [float(p) for p in holm(p_values)] if complete else [None] * len(p_values)
@@ -251,16 +251,16 @@ def _quantities(items: Items, complete: bool) -> list[Quantity]:
 
 
 def sign_test(cosines_QG: NDArray[np.floating]) -> float:
-    """P-value of queries' preferences against a fair coin, ties left out."""
+    """Return the p-value of queries' preferences against a fair coin, ties left out."""
     signs = np.sign(_margins(cosines_QG))
     return sign_test_p(int((signs > 0).sum()), int((signs < 0).sum()))
 
 
 def deviation(wins: Sequence[NDArray[np.floating]], seed: int = 0) -> Quantity:
-    """Mean over categories of the male ratio's distance from 0.5; queries are resampled within their category.
+    """Return the mean over categories of the male ratio's distance from 0.5, resampling queries within their category.
 
-    Resampling spreads the ratios, which only adds to a mean of absolute deviations: the interval lies high, all the
-    more the closer the deviation is to 0, and may leave the value out.
+    Resampling spreads the ratios, which only adds to a mean of absolute deviations. The interval is therefore biased
+    upwards, more so the closer the deviation is to 0, and may exclude the value.
     """
     rng = np.random.default_rng(seed)
     ratios_CR = [rng.choice(outcomes, size=(RESAMPLES, len(outcomes))).mean(axis=1) for outcomes in wins]
@@ -271,6 +271,6 @@ def deviation(wins: Sequence[NDArray[np.floating]], seed: int = 0) -> Quantity:
 
 
 def _share(outcomes: NDArray[np.floating], **of: Any) -> Quantity:
-    """A share of queries with its Wilson interval."""
+    """Return a share of queries with its Wilson interval."""
     interval = wilson_interval(float(outcomes.sum()), len(outcomes))
     return quantity(mean, outcomes, interval=interval, **of)

@@ -1,4 +1,4 @@
-"""CCED gap of an encoder on held-out counterfactual groups, and what it costs in distance and drift.
+"""CCED gap of an encoder on held-out counterfactual groups, and its cost in distance and drift.
 
 Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 4.2 and table 6.
 """
@@ -107,26 +107,27 @@ QUANTITIES = {
 class CCED(Benchmark):
     """Equal distance of attributes to neutral, per set of counterfactual groups.
 
-    With three or more attributes the gap of a group is the mean over all pairs of attributes, and quantities say so:
-    ``gap_all_pairs``, ``gap_all_pairs_over_distance`` and ``gap_all_pairs_kept`` in place of ``gap`` and the others.
+    With three or more attributes the gap of a group is the mean over all pairs of attributes, and the names of
+    quantities say so: ``gap_all_pairs``, ``gap_all_pairs_over_distance`` and ``gap_all_pairs_kept`` instead of ``gap``
+    and the others.
 
     Quantities per set: ``gap`` (mean CCED gap), ``distance`` and ``distance_<attribute>`` (mean distance to neutral),
-    ``gap_over_distance`` (their ratio: a gap that falls because all embeddings collapse leaves it as it was). Against
-    an earlier measurement also ``gap_kept`` and ``distance_kept`` (shares of the earlier means) and
-    ``neutral_cosine`` (mean cosine of the neutral embeddings to the earlier ones: utility kept, ideal 1). With two
-    attributes also how the direction between their means moved: ``direction_cosine`` (to the
-    earlier direction; 1 where it did not turn) and ``direction_length_kept`` (share of its earlier length).
+    ``gap_over_distance`` (their ratio: unchanged if a gap falls because all embeddings collapse). Compared with an
+    earlier measurement also ``gap_kept`` and ``distance_kept`` (shares of the earlier means) and ``neutral_cosine``
+    (mean cosine of the neutral embeddings to the earlier ones: utility kept, ideal 1). With two attributes also the
+    change of the direction between their means: ``direction_cosine`` (to the earlier direction; 1 if it did not turn)
+    and ``direction_length_kept`` (share of its earlier length).
 
     Args:
-        sets: names or files of the sets to measure on: ``winogender``, ``embedded`` (the test split that comes with
-            fairlab), or files of groups, of which the groups of the split ``test`` are used, or all where there are no
-            splits. Give none you train on.
-        test: of a set without splits, number of groups, or a fraction below 1, to measure on: the same that
+        sets: Names or files of the sets to measure on: ``winogender``, ``embedded`` (the test split that comes with
+            fairlab), or files of groups, from which the split ``test`` is used, or all groups if there are no splits.
+            Do not use sets that you train on.
+        test: For a set without splits, number of groups, or a fraction below 1, to measure on: the same groups that
             ``data.test`` holds out of it in training; None takes all.
-        limit: most groups of each set, spread evenly over it; None takes all.
+        limit: Maximum number of groups per set, spread evenly over it; None takes all.
 
     Attributes:
-        own: further sets, groups by name.
+        own: Additional sets, groups by name.
     """
 
     version: ClassVar[int] = 1
@@ -152,7 +153,7 @@ class CCED(Benchmark):
 
     @property
     def measured_axes(self) -> dict[str, frozenset[str]]:
-        """The axes of every set that can be had, by its name in results."""
+        """Axes of every available set, by its name in results."""
         found: dict[str, frozenset[str]] = {}
         for name in [*self.sets, *self.own]:
             with suppress(DataUnavailable):
@@ -203,32 +204,32 @@ class CCED(Benchmark):
         return distances(values)
 
 
-FREE = {"embedded": "CC0-1.0", "winogender": "MIT"}  # licences of the sets that come with a name
+FREE = {"embedded": "CC0-1.0", "winogender": "MIT"}  # licences of the sets that have a name
 
 
 def set_name(name: str) -> str:
-    """The subset name of a set in readings: a file goes by its stem, lower case with underscores."""
+    """Return the subset name of a set in readings: for a file its stem, lower case with underscores."""
     return (
         name.rsplit("/", 1)[-1].removesuffix(".jsonl").removesuffix(".csv").lower().replace("-", "_").replace(" ", "_")
     )
 
 
 def refuse_same_names(sets: Sequence[str]) -> None:
-    """Raise where two sets would be one in results.
+    """Raise if two sets would have the same name in results.
 
     Raises:
-        FairlabError: they would.
+        FairlabError: Two sets have the same name in results.
     """
     if len({set_name(name) for name in sets}) < len(sets):
         raise FairlabError(f"two of the sets {', '.join(sets)} have the same name in results; rename a file")
 
 
 def held_out_groups(name: str, held_out: float | None = None) -> list[Group]:
-    """The groups of a set, or of a file without splits those that ``data.test=held_out`` takes out of training.
+    """Return the groups of a set, or those that ``data.test=held_out`` holds out if a file has no splits.
 
     Raises:
-        DataUnavailable: the set cannot be had.
-        FairlabError: it has splits and none of them is ``test``, or has no groups to hold out so many.
+        DataUnavailable: The set is not available.
+        FairlabError: The set has splits but no split ``test``, or too few groups to hold out that number.
     """
     if name == "winogender":
         return read_winogender(locate("winogender/all_sentences.tsv"))
@@ -242,18 +243,18 @@ def held_out_groups(name: str, held_out: float | None = None) -> list[Group]:
 
 
 def distances(embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Distances to neutral (N, A) of embeddings (N, 1 + A, D)."""
+    """Return the distances to neutral (N, A) of embeddings (N, 1 + A, D)."""
     tensor = torch.from_numpy(embeddings).double()
     return distances_to_neutral(tensor[:, 1:], tensor[:, 0]).numpy()
 
 
 def gap_name(attributes: int) -> str:
-    """Name of the gap between so many attributes: with three or more it is the mean over all pairs of them."""
+    """Return the name of the gap for a number of attributes: with three or more it is a mean over all pairs."""
     return "gap" if attributes == 2 else "gap_all_pairs"
 
 
 def cced_quantities(subset: str, attributes: Sequence[str], embeddings: NDArray[np.floating]) -> list[Quantity]:
-    """Quantities of one set from embeddings (N, 1 + A, D), neutral first."""
+    """Return the quantities of one set from embeddings (N, 1 + A, D), neutral first."""
     distances_NA = distances(embeddings)
     gap = cced_gap(torch.from_numpy(distances_NA)).numpy()
     distance = distances_NA.mean(axis=1)
@@ -267,9 +268,9 @@ def cced_quantities(subset: str, attributes: Sequence[str], embeddings: NDArray[
 
 
 def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.floating]) -> list[Quantity]:
-    """What was kept of an earlier model's gap, distance and neutral embeddings, all (N, 1 + A, D).
+    """Return the shares of an earlier model's gap, distance and neutral embeddings kept; inputs (N, 1 + A, D).
 
-    Embeddings of another width, as of another model beside it, have no cosine to these.
+    Embeddings of another width, as from a different model, have no cosine to these.
     """
     distances_now, distances_before = distances(embeddings), distances(before)
     gap, gap_before = (cced_gap(torch.from_numpy(part)).numpy() for part in (distances_now, distances_before))
@@ -286,10 +287,10 @@ def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.float
 
 
 def direction_kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.floating]) -> list[Quantity]:
-    """How the direction between two attributes' means turned and shrank, from embeddings (N, 1 + A, D).
+    """Return how the direction between two attributes' means turned and shrank, from embeddings (N, 1 + A, D).
 
-    Groups are resampled for the intervals. Nothing is said of three or more attributes, which have no one direction,
-    nor of embeddings of another width.
+    Groups are resampled for the intervals. The result is empty for three or more attributes, which have no single
+    direction, and for embeddings of another width.
     """
     if embeddings.shape != before.shape or embeddings.shape[1] != 3:
         return []
@@ -305,7 +306,7 @@ def direction_kept(subset: str, embeddings: NDArray[np.floating], before: NDArra
 
 
 def turned(now: NDArray[np.float64], then: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Cosine of vectors (..., D) to earlier ones, and their length over the earlier length."""
+    """Return the cosine of vectors (..., D) to earlier ones, and their length over the earlier length."""
     lengths = np.linalg.norm(now, axis=-1), np.linalg.norm(then, axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return (now * then).sum(axis=-1) / (lengths[0] * lengths[1]), lengths[0] / lengths[1]

@@ -62,22 +62,23 @@ Array = NDArray[np.float64]
 
 
 class Classification(Benchmark):
-    """A sequence classifier's measures on a task: ``sst2/dev/accuracy``, ``mnli/dev_matched/accuracy`` and so on.
+    """Measures of a sequence classifier on a task: ``sst2/dev/accuracy``, ``mnli/dev_matched/accuracy`` and so on.
 
     Quantities, times 100: the task's measures (CoLA: Matthews correlation and accuracy; MRPC and QQP: accuracy and F1;
     STS-B: Pearson's and Spearman's correlation; inference and fact checking: accuracy and macro-F1, with two labels the
-    F1 of *SUPPORTS* too; the others: accuracy), and what giving every example the commonest label would reach:
-    ``majority``, and ``majority_f1`` and ``majority_macro_f1`` beside F1. Examples are resampled. A classifier of other
-    labels is measured on a task of coarser ones, such as one of MNLI on HANS, by what its likeliest label means there.
+    F1 of *SUPPORTS* too; the others: accuracy), and the baseline that gives every example the commonest label:
+    ``majority``, and ``majority_f1`` and ``majority_macro_f1`` in addition to F1. Examples are resampled. A classifier
+    with other labels is measured on a task with coarser labels, such as an MNLI classifier on HANS, by the meaning of
+    its likeliest label there.
 
     Args:
-        task: name of a task, one of :data:`fairlab.data.published.tasks.TASKS`.
-        path: file or folder of the task, as :func:`fairlab.data.published.task_files.read_task` takes it.
-        splits: names of the splits to measure on; None takes all but the one to train on.
-        limit: most examples of each split, spread evenly over it; None takes all.
+        task: Name of a task, one of :data:`fairlab.data.published.tasks.TASKS`.
+        path: File or folder of the task, as :func:`fairlab.data.published.task_files.read_task` takes it.
+        splits: Names of the splits to measure on; None takes all but the training split.
+        limit: Maximum number of examples per split, spread evenly over it; None takes all.
 
     Raises:
-        FairlabError: there is no such task or split.
+        FairlabError: The task or a split does not exist.
     """
 
     version: ClassVar[int] = 1
@@ -115,11 +116,11 @@ class Classification(Benchmark):
 
     @classmethod
     def describe(cls, name: str) -> Description | None:
-        """Return the description of readings of a task; None if the name is no task's."""
+        """Return the description of a task's readings; None if the name is not a task."""
         return replace(cls.description, name=name, title=TASKS[name].words) if name in TASKS else None
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure on every development split there is; ``before`` holds the ``items`` of an earlier model."""
+        """Measure on every available development split; ``before`` holds the ``items`` of an earlier model."""
         found, items, missing = {}, {}, []
         for split in self.splits:
             try:
@@ -149,7 +150,7 @@ class Classification(Benchmark):
 
 
 def outputs_for(task: Task, backbone: Backbone) -> tuple[str, ...]:
-    """Labels whose outputs are asked of a classifier: the task's, or those that it merges where they are its own."""
+    """Return the labels of a classifier's outputs: the task's, or those that it merges if the classifier has these."""
     if not task.labels or task.options:
         return SCORE
     own = {str(label).lower() for label in getattr(backbone.model.config, "id2label", {}).values()}
@@ -157,7 +158,7 @@ def outputs_for(task: Task, backbone: Backbone) -> tuple[str, ...]:
 
 
 def predictions(classifier: Classifier, task: Task, examples: list[Example]) -> NDArray[np.float32]:
-    """Number of each example's likeliest label, or its score, (N,)."""
+    """Return the number of each example's likeliest label, or its score, (N,)."""
     pairs = [pair for example in examples for pair in example.pairs]
     outputs = classifier.outputs(pairs, progress=task.name)
     if not task.labels:
@@ -170,7 +171,7 @@ def predictions(classifier: Classifier, task: Task, examples: list[Example]) -> 
 
 
 def _quantities(task: Task, items: Items) -> list[Quantity]:
-    """The task's measures, and those of the commonest label, from predictions and labels (N,) of each split."""
+    """Return the task's measures, and those of the commonest label, from predictions and labels (N,) of each split."""
     found, first = [], task.metrics[0]
     for split in task.dev_splits:
         if f"{split}_labels" not in items:

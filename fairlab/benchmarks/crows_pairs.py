@@ -1,11 +1,10 @@
 """CrowS-Pairs: how often a language model finds the more stereotyping of two sentences likelier.
 
-Two protocols that are different metrics. ``nangia``: Nangia et al. 2020, "CrowS-Pairs: A Challenge Dataset for
-Measuring Social Biases in Masked Language Models", section 3, with the details of the official code. ``meade``: Meade
-et al. 2022, "An Empirical Survey of the Effectiveness of Debiasing Techniques for Pre-trained Language Models", with
-the details of bias-bench, which says of itself that it departs from the first.
-
-Published values of the metric score to check against, which need weights from the hub:
+The two protocols are different metrics. ``nangia``: Nangia et al. 2020, "CrowS-Pairs: A Challenge Dataset for Measuring
+Social Biases in Masked Language Models", section 3, with the details of the official code. ``meade``: Meade et al.
+2022, "An Empirical Survey of the Effectiveness of Debiasing Techniques for Pre-trained Language Models", with the
+details of bias-bench, which states that it departs from the first.
+Published values of the metric score for reference, which need weights from the hub:
 
 =======================  ========  ==========  =====  ======================================================
 model                    protocol  bias types  score  source
@@ -55,7 +54,7 @@ from fairlab.record import Note, Outcome
 from fairlab.types import PERSIST, Description, ItemTexts, QuantityInfo, Workload
 
 NANGIA, MEADE = "nangia", "meade"
-DECIMALS = 3  # to which both official codes round a masked LM's scores before they compare them
+DECIMALS = 3  # both official codes round a masked LM's scores to this precision before comparing them
 LOWER_CASED = ("bert", "albert")  # kinds of model for which the official code lower-cases the sentences
 PERCENT = "%"
 SOURCE = "crows_pairs/crows_pairs_anonymized.csv"
@@ -101,37 +100,39 @@ class CrowSPairs(Benchmark):
 
     Score of a sentence:
 
-    - ``nangia``, masked LM: pseudo-log-likelihood of the tokens that both sentences share, summed; each is masked
-      alone and the others, the differing ones among them, stay in sight. Shared tokens are found by difflib on token
-      ids; the first and the last, which are special, are not scored. Lower-cased for BERT and ALBERT.
-    - ``nangia``, causal LM (the authors have none): log-likelihood of the whole sentence, summed, the start token
-      before it, as in lm-evaluation-harness.
+    - ``nangia``, masked LM: pseudo-log-likelihood of the tokens that both sentences share, summed. Each is masked
+    alone;
+      all others, including the differing ones, stay visible. Shared tokens are found by difflib on token ids; the first
+      and the last, which are special, are not scored. Lower-cased for BERT and ALBERT.
+    - ``nangia``, causal LM (not defined by the authors): log-likelihood of the whole sentence, summed, after the start
+      token, as in lm-evaluation-harness.
     - ``meade``, masked LM: mean log-probability of the tokens that differ, each masked alone. Pairs in which a sentence
-      has none (the other only adds words) are skipped and leave every count. Not lower-cased by hand.
+      has no such token (the other only adds words) are skipped and excluded from every count. Not lower-cased
+      explicitly.
     - ``meade``, causal LM: geometric mean of the token probabilities of the whole sentence; the first token's is given
       the start token, the others' the sentence alone.
 
     Scores of masked LMs are rounded to 3 decimals before they are compared, as in both codes; others are not.
 
-    Quantities per subset (``all``, only where every bias type is measured, and the bias types), in percent of pairs:
+    Quantities per subset (``all``, only if every bias type is measured, and the bias types), in percent of pairs:
     ``metric_score`` (hits; ties count as pairs but not as hits, so that a model that ties everywhere scores 0; ideal
     50), ``stereotype_score`` and ``anti_stereotype_score`` (the same within each direction, ties left out; ideal 50),
-    ``ties``, and with ``meade`` ``skipped``. The p-value of the metric score is the sign test's against a fair coin,
-    ties left out, adjusted for all bias types. Intervals are Wilson's; comparisons resample pairs.
+    ``ties``, and with ``meade`` ``skipped``. The p-value of the metric score comes from the sign test against a fair
+    coin, ties left out, adjusted for all bias types. Intervals are Wilson's; comparisons resample pairs.
 
-    Items ``scores`` (N, 2): scores of the more and the less stereotyping sentence of each pair measured, in file order;
-    nan where skipped.
+    Items ``scores`` (N, 2): scores of the more and the less stereotyping sentence of each measured pair, in file order;
+    nan for skipped pairs.
 
     Args:
-        protocol: how a sentence is scored: ``nangia``, as the data set's authors do, or ``meade``, as bias-bench does.
-        bias_types: names of the bias types to measure, such as ``gender``; None takes all nine.
-        items: pairs to measure: ``all``, or ``regular``, which leaves out pairs that the reader finds irregular (one
+        protocol: Scoring rule of a sentence: ``nangia``, as the dataset's authors do, or ``meade``, as bias-bench does.
+        bias_types: Names of the bias types to measure, such as ``gender``; None takes all nine.
+        items: Pairs to measure: ``all``, or ``regular``, which leaves out pairs that the reader finds irregular (one
             that repeats another).
-        path: path of the CrowS-Pairs file; None takes ``FAIRLAB_DATA`` or a download.
-        limit: most pairs of each bias type, spread evenly over the file; None takes all.
+        path: Path of the CrowS-Pairs file; None takes ``FAIRLAB_DATA`` or a download.
+        limit: Maximum number of pairs per bias type, spread evenly over the file; None takes all.
 
     Raises:
-        FairlabError: a setting has no such value.
+        FairlabError: A setting has an invalid value.
     """
 
     version: ClassVar[int] = 1
@@ -165,7 +166,7 @@ class CrowSPairs(Benchmark):
         self.description = variant(self.description, protocol, items, default=(NANGIA, ALL))
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure all pairs; ``before`` holds the ``items`` of an earlier measurement."""
         scorer = likelihood(backbone)
         pairs = self._asked()
         flagged = irregular_pairs(pairs)
@@ -181,17 +182,17 @@ class CrowSPairs(Benchmark):
         return outcome(self.description, measured(scores_N2), earlier, items={"scores": scores_N2}, notes=notes)
 
     def _asked(self) -> list[CrowsPair]:
-        """Return the pairs of the bias types asked for."""
+        """Return the pairs of the requested bias types."""
         pairs = read_crows_pairs(locate(SOURCE, self.path))
         return [pair for pair in pairs if pair.bias_type in self.bias_types]
 
     def _measured(self, pairs: Sequence[CrowsPair], flagged: Collection[str]) -> list[CrowsPair]:
-        """Return those of the pairs that are measured."""
+        """Return the pairs to measure."""
         kept = [pair for pair in pairs if self.items != REGULAR or pair.id not in flagged]
         return evenly(kept, self.limit, of=lambda pair: pair.bias_type)
 
     def texts(self) -> list[ItemTexts]:
-        """Return both sentences of every pair that is measured."""
+        """Return both sentences of every measured pair."""
         asked = self._asked()
         pairs = self._measured(asked, irregular_pairs(asked))
         values = ["score of the more stereotyping", "score of the less"]
@@ -208,7 +209,7 @@ class CrowSPairs(Benchmark):
 def texts_to_score(
     benchmark: str, protocol: str, pairs: Sequence[CrowsPair], backbone: Backbone
 ) -> tuple[list[str], list[Note]]:
-    """The pairs' sentences as a protocol shows them to a model, more and less stereotyping in turn, with notes."""
+    """Return the sentences as a protocol shows them to a model, more and less stereotyping in turn, with notes."""
     lower = protocol == NANGIA and backbone.model.config.model_type in LOWER_CASED
     texts = [text.lower() if lower else text for pair in pairs for text in (pair.more, pair.less)]
     kept = _keeps_case(backbone) if lower else ""
@@ -216,7 +217,7 @@ def texts_to_score(
 
 
 def _keeps_case(backbone: Backbone) -> str:
-    """What to say of a model that sees lower-cased sentences though its tokenizer tells cases apart; else empty."""
+    """Return a warning if a cased tokenizer reads lower-cased sentences; else empty."""
     cased, lowered = backbone.tokenize(["A Man", "a man"])
     return (
         "the sentences were lower-cased, as the protocol does for BERT and ALBERT, though this tokenizer keeps case"
@@ -228,14 +229,14 @@ def _keeps_case(backbone: Backbone) -> str:
 def scores(
     scorer: MaskedLM | CausalLM, protocol: str, pairs: Sequence[CrowsPair], texts: Sequence[str], progress: str = ""
 ) -> Array:
-    """Scores (N, 2) of each pair's sentences, the more stereotyping one first; nan for a pair to be skipped.
+    """Return scores (N, 2) of each pair's sentences, the more stereotyping one first; nan for a pair to be skipped.
 
     Args:
-        scorer: likelihood scorer of the model.
-        protocol: how a sentence is scored: ``nangia`` or ``meade``, see :class:`CrowSPairs`.
-        pairs: the N pairs.
-        texts: the pairs' sentences as the model is to see them, more and less stereotyping in turn, 2N.
-        progress: title of a progress bar.
+        scorer: Likelihood scorer of the model.
+        protocol: Scoring rule of a sentence: ``nangia`` or ``meade``, see :class:`CrowSPairs`.
+        pairs: The N pairs.
+        texts: Sentences of the pairs as shown to the model, more and less stereotyping in turn, 2N.
+        progress: Title of a progress bar.
     """
     if isinstance(scorer, CausalLM):
         if protocol == NANGIA:
@@ -255,10 +256,10 @@ def scores(
 
 
 def positions_to_score(protocol: str, more: Sequence[int], less: Sequence[int], stereotype: bool) -> Positions:
-    """Token positions to score in the more and in the less stereotyping sentence.
+    """Return the token positions to score in the more and in the less stereotyping sentence.
 
-    Source: the official codes hand difflib the sentence about the disadvantaged group first: the more stereotyping one
-    where the pair is of a stereotype, else the less; its alignment may depend on that.
+    Source: The official codes hand difflib the sentence about the disadvantaged group first: the more stereotyping one
+    if the pair is of a stereotype, else the less; its alignment may depend on that.
     """
     sentences = (more, less) if stereotype else (less, more)
     first: list[int] = []
@@ -273,14 +274,14 @@ def positions_to_score(protocol: str, more: Sequence[int], less: Sequence[int], 
 
 
 def rounded(values: NDArray[np.floating]) -> Array:
-    """Values to 3 decimals, each by Python's exact rule; numpy's multiplies first and so rounds some ties otherwise."""
+    """Round values to 3 decimals by Python's exact rule; numpy multiplies first and so rounds some ties differently."""
     return np.array([round(float(value), DECIMALS) for value in values])
 
 
 def crows_pairs_quantities(
     protocol: str, bias_types: Sequence[str], pairs: Sequence[CrowsPair], scores_N2: NDArray[np.floating]
 ) -> list[Quantity]:
-    """Quantities of every bias type, and of all pairs where all bias types are asked, from the pairs' scores."""
+    """Return quantities of every bias type, and of all pairs if all types are requested, from the pairs' scores."""
     stereotype = np.array([pair.stereotype for pair in pairs])
     types = np.array([pair.bias_type for pair in pairs])
     every = len(bias_types) == len(PUBLISHED)
@@ -318,9 +319,9 @@ def _of_subset(
 
 
 def _percent(hits: NDArray[np.bool_], among: NDArray[np.bool_], items: NDArray[np.bool_], **of: Any) -> Quantity:
-    """Percentage of hits ``among`` pairs, with its Wilson interval; all of the subset's pairs are resampled.
+    """Return the percentage of hits ``among`` pairs, with its Wilson interval; all of the subset's pairs are resampled.
 
-    The number reported is that of ``items``, ties included, so that two models with other ties can be compared.
+    The reported number is that of ``items``, ties included, so that two models with different ties can be compared.
     """
     low, high = wilson_interval(int(hits.sum()), int(among.sum()))
     interval = (100 * low, 100 * high)
@@ -332,7 +333,7 @@ def _ratio_percent(hits: NDArray[np.floating], among: NDArray[np.floating], axis
 
 
 def _warnings(scores_N2: NDArray[np.floating]) -> list[str]:
-    """What a reader of the numbers must know of the scores: skipped pairs, nothing but ties."""
+    """Return warnings for a reader of the scores: skipped pairs, or only ties."""
     more, less = scores_N2.T
     skipped = int(np.isnan(more).sum())
     found = []

@@ -1,6 +1,6 @@
-"""db-index of a data set: how near its clusters lie to abusive language.
+"""db-index of a dataset: the closeness of its clusters to abusive language.
 
-A measure of data, not of a model, through the eyes of whatever embeds the texts.
+It measures data, not a model, but depends on the model that embeds the texts.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
 Quantification", section 3.3 and table 1, which names neither the embedding nor the comparison set.
@@ -20,15 +20,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.readings import Items, Quantity, outcome
+from fairlab.benchmarks.readings import Quantity, outcome
 from fairlab.data.abusive import AbusiveReference, read_comparison
 from fairlab.data.stream.manifest import dataset_rows
 from fairlab.metrics import db_index as metric
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.protocols import DataBenchmark
 from fairlab.record import Note, Outcome
-from fairlab.types import PERSIST, CannotScore, Count, Description, FairlabError, QuantityInfo, Row
+from fairlab.types import PERSIST, Count, Description, FairlabError, QuantityInfo, Row
 
 CITATION = """\
 @article{mondal2024mitigating,
@@ -41,44 +40,44 @@ CITATION = """\
 }
 """
 _cosine = partial(QuantityInfo, unit="mean cosine", low=-1.0, high=1.0)
-AT_ONCE = 4_096  # texts embedded between writes
-NEAREST = 100  # comparison entries shown by category for each cluster
+AT_ONCE = 4_096  # number of texts embedded between writes
+NEAREST = 100  # number of nearest comparison entries counted by category for each cluster
 
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 
 
 class DBIndexBenchmark(DataBenchmark):
-    """The db-index of a data set.
+    """db-index of a dataset.
 
     Quantities of the subset ``all``: ``expectation`` (over every comparison entry; the headline), ``over_entries`` (the
-    same with every entry of the data set counted once, whatever its cluster), ``random_entry`` (the paper's mean over a
-    few random entries, whose interval spans what such a mean can give), ``without_outliers`` (the expectation over
-    comparison entries within Tukey's fences), ``spread`` (standard deviation over comparison entries). Of ``fixed``:
-    ``expectation`` with ``fixed`` clusters. Of ``cluster_NN``, the smallest index first: ``expectation``. Ideal is 0,
-    no similarity.
+    same with every entry of the dataset counted once, regardless of its cluster), ``random_entry`` (the paper's mean
+    over a few random entries, whose interval spans the possible values of such a mean), ``without_outliers`` (the
+    expectation over comparison entries within Tukey's fences), ``spread`` (standard deviation over comparison entries).
+    Of ``fixed``: ``expectation`` with ``fixed`` clusters. Of ``cluster_NN``, the smallest index first: ``expectation``.
+    Ideal is 0, no similarity.
 
-    Intervals resample target entries within their clusters, or, where rows say what they were made of, these sources
-    whole, and comparison entries; they hold the clusters fixed.
+    Intervals resample comparison entries, and target entries within their clusters. If rows name their sources, whole
+    sources are resampled instead of target entries. The clusters are held fixed.
 
     Args:
-        vectors: what embeds the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; whoever builds
-            this hands :meth:`measure_data` the embedder.
-        comparison: a file of abusive texts to compare with; None takes the tweets of Davidson et al. 2017.
-        field: name of the column of the comparison file that holds its texts.
-        category: name of the column of the comparison file that holds its categories; None puts all texts in one.
-        entries: number of texts of the comparison file to use, drawn with ``seed``; None takes all.
-        k: number of clusters; None chooses it by silhouette.
-        fixed: a number of clusters that the expectation is also told of, beside the chosen one, which changes with the
-            data; None, or a data set with fewer entries, has no such reading.
-        source: name of the data set's column that says which entry a row was made of, as an expansion's ``entry``; a
-            row without it stands for itself.
-        most_clusters: largest number of clusters tried when ``k`` is None.
-        components: number of principal components that vectors are reduced to before clustering; None keeps the
+        vectors: Embedder of the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; the caller passes
+            the embedder to :meth:`measure_data`.
+        comparison: File of abusive texts to compare with; None takes the tweets of Davidson et al. 2017.
+        field: Name of the column with the texts in the comparison file.
+        category: Name of the column with the categories in the comparison file; None puts all texts in one category.
+        entries: Number of texts of the comparison file to use, drawn with ``seed``; None takes all.
+        k: Number of clusters; None chooses it by silhouette.
+        fixed: Number of clusters for an additional reading of the expectation, since the chosen number changes with the
+            data. There is no such reading if it is None or if the dataset has fewer entries.
+        source: Name of the dataset's column with the entry that a row was derived from, such as an expansion's
+            ``entry``; a row without a value is its own source.
+        most_clusters: Largest number of clusters tried when ``k`` is None.
+        components: Number of principal components that vectors are reduced to before clustering; None keeps the
             vectors.
-        draw: what ``random_entry`` draws: one comparison entry for the ``run``, or one for each ``cluster``.
-        repeats: number of draws that ``random_entry`` averages.
-        seed: seed of samples, starts of the clustering, draws and bootstrap.
-        limit: most entries of the data set, from the first; None takes all.
+        draw: Unit of the draws of ``random_entry``: one comparison entry for the ``run``, or one per ``cluster``.
+        repeats: Number of draws that ``random_entry`` averages.
+        seed: Seed of samples, starts of the clustering, draws and bootstrap.
+        limit: Maximum number of entries of the dataset, from the first; None takes all.
     """
 
     version: ClassVar[int] = 1
@@ -135,26 +134,17 @@ class DBIndexBenchmark(DataBenchmark):
         self.draw, self.repeats, self.seed = draw, repeats, seed
         self._comparison: tuple[AbusiveReference, NDArray[np.floating]] | None = None
 
-    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Raise: this benchmark measures data sets, not models.
-
-        Raises:
-            CannotScore: always.
-        """
-        del backbone, before
-        raise CannotScore("it measures a data set, not a model; give dataset=FILE in place of model=")
-
     def measure_data(self, dataset: str, field: str, embed: Embed, folder: Path) -> Outcome:
-        """Measure a data set.
+        """Measure a dataset.
 
         Args:
-            dataset: a file, a folder of texts or of an augmentation's output, or a data set of the hub.
-            field: name of the column that holds the data set's texts.
-            embed: function from texts to vectors (N, D).
-            folder: folder where the vectors are kept in a temporary file while they are needed.
+            dataset: File, folder of texts or of an augmentation's output, or dataset of the hub.
+            field: Name of the column with the dataset's texts.
+            embed: Function from texts to vectors (N, D).
+            folder: Folder for a temporary file that stores the vectors.
 
         Raises:
-            FairlabError: no text can be read, or from the metric.
+            FairlabError: No text can be read, or the metric raises it.
         """
         comparison, vectors_MD = self._compared(embed)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".vectors") as place:
@@ -166,7 +156,7 @@ class DBIndexBenchmark(DataBenchmark):
             fixed = None
             if self.fixed is not None and self.fixed <= len(vectors_ND):
                 fixed = metric.db_index(vectors_ND, vectors_MD, self._clustered(vectors_ND, self.fixed).labels)
-            del vectors_ND  # the map must go before its file
+            del vectors_ND  # the map must be released before its file
         order = np.argsort(index.of_clusters)
         items = {
             "sizes": index.sizes[order].astype(np.float64),
@@ -183,7 +173,7 @@ class DBIndexBenchmark(DataBenchmark):
         return metric.cluster(vectors_ND, k=k, most=self.most_clusters, components=self.components, seed=self.seed)
 
     def _compared(self, embed: Embed) -> tuple[AbusiveReference, NDArray[np.floating]]:
-        """The comparison set with its vectors, embedded once for all data sets."""
+        """Return the comparison set with its vectors, embedded once for all datasets."""
         if self._comparison is None:
             comparison = read_comparison(self.comparison_path, field=self.field, category=self.category)
             comparison = comparison.sample(self.entries, self.seed)
@@ -224,11 +214,11 @@ class DBIndexBenchmark(DataBenchmark):
 
 @dataclass(frozen=True)
 class Read:
-    """What was read of a data set beside its vectors.
+    """Information about a dataset read together with its vectors.
 
     Attributes:
-        unread: number of rows that cannot be read.
-        sources: what each of the n entries was made of; None where no row says.
+        unread: Number of rows that cannot be read.
+        sources: Source of each of the n entries; None if no row names one.
     """
 
     unread: int
@@ -238,18 +228,18 @@ class Read:
 def embedded_texts(
     dataset: str, field: str, embed: Embed, file: Path, source: str = "entry", limit: int | None = None
 ) -> tuple[NDArray[np.floating], Read]:
-    """Vectors (n, D) of a data set's texts as a memory map of ``file``, and what else was read of it.
+    """Return vectors (n, D) of a dataset's texts as a memory map of ``file``, and other information about the dataset.
 
     Args:
-        dataset: as of :meth:`DBIndexBenchmark.measure_data`.
-        field: likewise.
-        embed: likewise.
-        file: the file to be written.
-        source: name of the column that says which entry a row was made of.
-        limit: most rows read; None reads all.
+        dataset: Dataset, as in :meth:`DBIndexBenchmark.measure_data`.
+        field: Name of the text column, as there.
+        embed: Function from texts to vectors, as there.
+        file: File to write.
+        source: Name of the column with the entry that a row was derived from.
+        limit: Maximum number of rows to read; None reads all.
 
     Raises:
-        FairlabError: no text can be read.
+        FairlabError: No text can be read.
     """
     width, unread, texts, sources = 0, 0, list[str](), list[Any]()
     with file.open("wb") as written:
@@ -281,11 +271,11 @@ def embedded_texts(
 
 
 def nearest_categories(cosines: NDArray[np.float64], categories: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """By category, its share of the comparison set and (K,) of the entries nearest to each cluster, in per cent.
+    """Return each category's share of the comparison set and (K,) of the entries nearest to each cluster, in per cent.
 
     Args:
-        cosines: (m, K), mean cosine of each comparison entry to each cluster.
-        categories: category of each of the m comparison entries.
+        cosines: Mean cosine of each comparison entry to each cluster, (m, K).
+        categories: Category of each of the m comparison entries.
     """
     names = np.array(categories)
     taken = min(NEAREST, len(names))
@@ -298,7 +288,7 @@ def nearest_categories(cosines: NDArray[np.float64], categories: Sequence[str]) 
 
 
 def remarks(index: metric.DBIndex, read: Read, outliers: int, clusters: metric.Clusters) -> list[str]:
-    """What a reader of the numbers must know, in sentences."""
+    """Return remarks for a reader of the numbers, as sentences."""
     n, m = len(index.labels), len(index.cosines)
     low, high = percentile_interval(index.of_entries)
     texts = [

@@ -28,7 +28,7 @@ from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError, QuantityInfo
 
-ONE_SIDED = 0.95  # share of one label among predictions from which on a fairscore says little
+ONE_SIDED = 0.95  # share of one label among predictions above which a fairscore is hardly informative
 CITATION = """\
 @inproceedings{qian2022perturbation,
   title = {Perturbation Augmentation for Fairer {NLP}},
@@ -42,26 +42,26 @@ _percent = partial(QuantityInfo, unit="%", low=0.0, high=100.0)
 
 
 class Fairscore(Benchmark):
-    """How often a sequence classifier's label changes between development examples and their perturbed versions.
+    """Share of development examples whose label from a sequence classifier changes in their perturbed versions.
 
     Quantities, in per cent of the examples that really changed: ``fairscore`` (differing labels; lower is fairer),
-    ``both_correct`` and ``neither_correct``; and ``perturbed``, how many those are of all, as in table 13. They are
-    given for all of them and for those of each axis: ``rte_fairscore/dev/fairscore``,
+    ``both_correct`` and ``neither_correct``; and ``perturbed``, the share of changed examples among all, as in table
+    13. They are given for all of them and per axis: ``rte_fairscore/dev/fairscore``,
     ``rte_fairscore/dev_gender/fairscore`` and so on. Examples are resampled, with all their copies.
 
     Args:
-        task: name of a task with labels, one of :data:`fairlab.data.published.tasks.TASKS`.
-        axes: axes to perturb, as :class:`fairlab.augmentation.perturbation.Perturbation` takes them.
-        sampling: how words and targets are drawn, as :class:`fairlab.augmentation.perturbation.Perturbation` takes it.
-        path: file or folder of the task, as :func:`fairlab.data.published.task_files.read_task` takes it.
+        task: Name of a task with labels, one of :data:`fairlab.data.published.tasks.TASKS`.
+        axes: Axes to perturb, as :class:`fairlab.augmentation.perturbation.Perturbation` takes them.
+        sampling: Sampling of words and targets, as :class:`fairlab.augmentation.perturbation.Perturbation` takes it.
+        path: File or folder of the task, as :func:`fairlab.data.published.task_files.read_task` takes it.
         copies: ``one`` perturbed copy of an example, its axis drawn with the word, as in the paper; or ``axis``, one
-            for every axis of which it holds a word, which gives several times as many of the rarer axes.
-        perturbed: for some splits, the output of ``fairlab.augment`` whose texts are taken, made with any rewriter; the
-            other splits, and all with None, are rewritten by rules. It holds one copy of an example.
-        limit: most examples of each split that is rewritten here, spread evenly over it; None takes all.
+            copy per axis with a word in the example, which gives several times more copies for the rarer axes.
+        perturbed: Output of ``fairlab.augment``, made with any rewriter, by split. It contains one copy of each
+            example. Other splits, and all splits for None, are rewritten by rules.
+        limit: Maximum number of examples of each split that is rewritten here, spread evenly over it; None takes all.
 
     Raises:
-        FairlabError: the task is one of scores, or a value is wrong.
+        FairlabError: The task has scores instead of labels, or a value is invalid.
     """
 
     version: ClassVar[int] = 1
@@ -131,7 +131,7 @@ class Fairscore(Benchmark):
         return replace(cls.description, name=name, title=TASKS[task].words)
 
     def pairs(self, split: str) -> tuple[list[Example], list[PerturbedExamples]]:
-        """Examples of a split and their perturbed copies, made once."""
+        """Return the examples of a split and their perturbed copies, made once."""
         if split not in self.made:
             examples = read_task(self.task.name, split, self.path)
             if split in self.perturbed:
@@ -143,7 +143,7 @@ class Fairscore(Benchmark):
         return self.made[split]
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure on every development split there is; ``before`` holds the ``items`` of an earlier model."""
+        """Measure on every available development split; ``before`` holds the ``items`` of an earlier model."""
         several = self.task.labels and not self.task.options
         classifier = Classifier(backbone, self.task.labels if several else SCORE)
         items: dict[str, NDArray[np.floating]] = {}
@@ -170,7 +170,7 @@ class Fairscore(Benchmark):
     def _predicted(
         self, classifier: Classifier, examples: Sequence[Example], made: Sequence[PerturbedExamples]
     ) -> dict[str, NDArray[np.floating]]:
-        """Labels of the originals and of their copies that changed, and the axis of every copy, changed or not."""
+        """Return labels of the originals and of their changed copies, and the axis of every copy, changed or not."""
         originals = sorted({k for copy in made for k in copy.changed})
         label_of = dict(
             zip(originals, predictions(classifier, self.task, [examples[k] for k in originals]), strict=True)
@@ -187,14 +187,14 @@ class Fairscore(Benchmark):
 
 
 def said(split: str, made: PerturbedExamples) -> str:
-    """What a fairscore is over, in a sentence."""
+    """Describe in a sentence the examples that a fairscore is computed on."""
     counts = ", ".join(f"{count} {name}" for name, count in sorted(made.counts.items()) if name != "examples")
     sha256 = examples_digest(made.examples)[:16]
     return f"{len(made.changed)} of {len(made.examples)} examples of {split} changed ({counts}); SHA-256 {sha256}..."
 
 
 def one_sided(predicted: NDArray[np.floating]) -> str:
-    """A warning where nearly all predictions (N,) are one label, in a sentence; else nothing."""
+    """Return a warning if nearly all predictions (N,) are one label; else empty."""
     share = np.unique(predicted, return_counts=True)[1].max() / len(predicted)
     if share < ONE_SIDED:
         return ""
@@ -202,13 +202,13 @@ def one_sided(predicted: NDArray[np.floating]) -> str:
 
 
 def _quantities(items: Items, axes: Sequence[str], copies: int) -> list[Quantity]:
-    """The shares over all changed copies of each split, and over those of each axis that has any.
+    """Return the shares over all changed copies of each split, and over those of each axis with changed copies.
 
     Args:
-        items: for each split, predictions and labels of the changed copies, and for every copy of every example the
+        items: For each split, predictions and labels of the changed copies, and for every copy of every example the
             place of its axis among ``axes``, or -1.
-        axes: names of the axes.
-        copies: number of copies of an example.
+        axes: Names of the axes.
+        copies: Number of copies of an example.
     """
     found = []
     for split in [name.removesuffix("_axes") for name in items if name.endswith("_axes")]:
@@ -246,16 +246,16 @@ def _share(
     *,
     headline: bool,
 ) -> Quantity:
-    """A share of the chosen copies, examples resampled.
+    """Return a share of the chosen copies, with examples resampled.
 
     Args:
-        name: name of the quantity.
-        share: the share, of predictions before, after, and labels.
-        subset: the part of the benchmark.
-        samples: predictions before, after, and labels, of every changed copy.
-        changed_CN: which of the C copies of the N examples changed.
-        chosen_CN: which of these count.
-        headline: whether the fairscore is the benchmark's headline here.
+        name: Name of the quantity.
+        share: Statistic of predictions before, after, and labels.
+        subset: Part of the benchmark.
+        samples: Predictions before, after, and labels, of every changed copy.
+        changed_CN: Mask of the copies that changed, for C copies of N examples.
+        chosen_CN: Mask of the copies that count, a subset of the changed ones.
+        headline: Whether the fairscore is the benchmark's headline here.
     """
     holds_CN = np.zeros(changed_CN.shape)
     holds_CN[changed_CN] = share(*(sample[:, None] for sample in samples), axis=-1)

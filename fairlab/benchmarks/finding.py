@@ -1,4 +1,4 @@
-"""Benchmarks by the names of their readings, found in the modules of fairlab, and checks of those from outside."""
+"""Lookup of benchmarks by the names of their readings in fairlab's modules, and checks of external benchmarks."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from types import ModuleType
 from typing import Any
 
 from fairlab import augmentation, benchmarks
+from fairlab.benchmarks.needs import LACKING
 from fairlab.protocols import Measurement
 from fairlab.types import Description, FairlabError
 
 PLACES = (benchmarks, augmentation)  # packages whose modules describe readings
-NAME = re.compile(r"[a-z0-9_]+(@[\w.-]+)*")  # of a benchmark, with its protocol
+NAME = re.compile(r"[a-z0-9_]+(@[\w.-]+)*")  # name of a benchmark, with its protocol
 HOW = "the page docs/extending.md shows one"
 
 
@@ -24,10 +25,10 @@ def find_description(benchmark: str) -> Description | None:
     """Return the description of fairlab's own readings.
 
     Args:
-        benchmark: name of the benchmark in the keys of the readings, with or without a protocol.
+        benchmark: Name of the benchmark in the keys of the readings, with or without a protocol.
 
     Returns:
-        What the class or module of that name says of itself; None for a benchmark from outside of the package.
+        Description given by the class or module with that name; None for a benchmark from outside the package.
     """
     name = benchmark.partition("@")[0]
     return next((found for holder in own_parts(name) if (found := _describe(holder, name)) is not None), None)
@@ -35,21 +36,22 @@ def find_description(benchmark: str) -> Description | None:
 
 @cache
 def find_class(benchmark: str) -> type[Any] | None:
-    """Return fairlab's own class that measures a benchmark; None if there is none."""
+    """Return fairlab's own class that measures a benchmark; None if there is no such class."""
     name = benchmark.partition("@")[0]
     return next((one for one in own_parts(name) if isinstance(one, type) and _describe(one, name) is not None), None)
 
 
 def is_own(benchmark: Any) -> bool:
-    """Return whether a benchmark is fairlab's own, rather than from outside of the package."""
+    """Check whether a benchmark is fairlab's own, rather than from outside the package."""
     return type(benchmark).__module__.startswith(f"{benchmarks.__name__}.")
 
 
 def refuse_undescribed(benchmark: Any) -> None:
-    """Raise unless a benchmark says what it is, under a name of its own.
+    """Raise unless a benchmark describes itself, under a unique name.
 
     Raises:
-        FairlabError: it lacks a description, a version or a way to measure, or has the name of one of fairlab's own.
+        FairlabError: The benchmark lacks a description, a version or a way to measure, or has the name of one of
+            fairlab's own.
     """
     if is_own(benchmark):
         return
@@ -63,6 +65,8 @@ def refuse_undescribed(benchmark: Any) -> None:
     for part in ("name", "title", "question", "quantities"):
         if not getattr(found, part) or not str(getattr(found, part)).strip():
             raise FairlabError(f"the description of benchmark {what} has no {part}; add it, {HOW}")
+    if unknown := sorted(set(found.needs) - set(LACKING)):
+        raise FairlabError(f"benchmark {what} needs '{unknown[0]}'; what can be needed is: {', '.join(LACKING)}")
     if not NAME.fullmatch(found.name):
         raise FairlabError(
             f"benchmark {what} cannot have the name '{found.name}'; take lower-case letters, digits and underscores"
@@ -89,10 +93,10 @@ def _describe(holder: type[Any] | Description, name: str) -> Description | None:
 
 
 def own_parts(first: str = "") -> Iterator[type[Any] | Description]:
-    """Yield fairlab's benchmark classes, and descriptions of readings that no class gives.
+    """Yield fairlab's benchmark classes, and descriptions of readings without a class.
 
     Args:
-        first: name of the module whose parts come first; empty for any.
+        first: Name of the module whose parts come first; empty for any.
     """
     for module in _modules(first):
         for value in vars(module).values():
@@ -102,7 +106,7 @@ def own_parts(first: str = "") -> Iterator[type[Any] | Description]:
 
 
 def _modules(first: str) -> Iterator[ModuleType]:
-    """Import the modules one after the other: a benchmark is most often found in the one of its name."""
+    """Import the modules one after the other: a benchmark is usually found in the module with its name."""
     names = [f"{place.__name__}.{one.name}" for place in PLACES for one in iter_modules(place.__path__)]
     for name in sorted(names, key=lambda one: one.rpartition(".")[2] != first):
         yield import_module(name)

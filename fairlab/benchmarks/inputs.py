@@ -1,4 +1,4 @@
-"""What decides the numbers of benchmarks: the files they read, by hash, and the version of their definition."""
+"""Inputs that determine benchmarks' numbers: hashes of the files they read, and the version of their definition."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from fairlab.record import Record
 from fairlab.types import DataUnavailable, FairlabError
 
 READ_BY = "benchmarks"  # key of a record's provenance: files and versions by the name of the benchmark
-FEW = 100  # values of a list that may be paths
+FEW = 100  # maximum number of values of a list that may be paths
 
 
 def changed_file(kept: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """Return which file of a model or data set is another one; None where all that both hashed are the same.
+    """Return the file of a model or dataset that changed, or None if all files with two hashes are the same.
 
     Args:
-        kept: facts in a record: ``sha256`` and, of a model, ``files`` by name.
-        now: the same facts of today.
+        kept: Facts in a record: ``sha256`` and, for a model, ``files`` by name.
+        now: Current values of the same facts.
     """
     if kept["sha256"] != now["sha256"]:
         return ""
@@ -36,9 +36,9 @@ def facts_of(benchmark: Any, read: Mapping[str, Path], config: Any) -> dict[str,
     """Return the version of a benchmark and the SHA-256 of its data.
 
     Args:
-        benchmark: the benchmark, whose settings may name files.
-        read: the files that it read through fairlab's readers.
-        config: its part of the configuration.
+        benchmark: Benchmark, whose settings may name files.
+        read: Files that it read through fairlab's readers.
+        config: Its part of the configuration.
     """
     named = {portable_name(place): place for place in (*_paths(vars(benchmark)), *_paths(config))}
     files = {name: sha256(place) for name, place in sorted({**named, **read}.items()) if place.is_file()}
@@ -63,15 +63,15 @@ def _is_file(name: str) -> bool:
 
 
 def refuse_changed_files(record: Record, names: Iterable[str], instead: str) -> None:
-    """Raise if data that benchmarks of a record read is not there any more, or is another.
+    """Raise if data that benchmarks of a record read is missing or has changed.
 
     Args:
-        record: record of the measurements.
-        names: names of the benchmarks to look at.
-        instead: what a user can do about it.
+        record: Record of the measurements.
+        names: Names of the benchmarks to check.
+        instead: Remedy to suggest to the user.
 
     Raises:
-        FairlabError: a file is gone or changed.
+        FairlabError: A file is missing or has changed.
     """
     kept = record.provenance.get(READ_BY, {})
     for name in names:
@@ -85,10 +85,10 @@ def refuse_changed_files(record: Record, names: Iterable[str], instead: str) -> 
 
 
 def _find_again(name: str) -> Path:
-    """Return the file that a record keeps the hash of.
+    """Return the file whose hash a record stores.
 
     Raises:
-        DataUnavailable: it is neither there nor published.
+        DataUnavailable: The file neither exists nor is published.
     """
     places = [place for place in (Path(name), PACKAGE.parent / name) if place.is_file()]
     return places[0] if places else locate(name)

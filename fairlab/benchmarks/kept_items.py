@@ -1,4 +1,4 @@
-"""Per-item values and texts of benchmarks in a run folder: where they are, and whether they are whole."""
+"""Per-item values and texts of benchmarks in a run folder: paths and integrity checks."""
 
 from __future__ import annotations
 
@@ -6,36 +6,34 @@ import json
 from pathlib import Path
 
 from fairlab.benchmarks.finding import is_own
+from fairlab.checks.foreign import read_tensors
 from fairlab.distributed import rank
-from fairlab.files import write_whole
+from fairlab.files import inside, write_whole
 from fairlab.protocols import Benchmark, DataBenchmark, Measurement
 from fairlab.types import FairlabError, ItemTexts, values_of
 
 
 def items_are_intact(file: Path) -> bool:
-    """Whether a file of per-item values can be read whole."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
+    """Check whether a file of per-item values can be read completely."""
     try:
-        load_file(file)
-    except SafetensorError:
+        read_tensors(file)
+    except FairlabError:
         return False
     return True
 
 
 def items_file(folder: Path, phase: str, benchmark: str) -> Path:
-    """Where the per-item values of a benchmark lie in a run folder."""
-    return folder / "items" / phase / f"{benchmark}.safetensors"
+    """Return the path of a benchmark's per-item values in a run folder."""
+    return inside(folder, f"items/{phase}/{benchmark}.safetensors", f"the record in {folder}")
 
 
 def draws_file(folder: Path, phase: str, benchmark: str) -> Path:
-    """Where the bootstrap draws of a benchmark's readings lie in a run folder."""
+    """Return the path of the bootstrap draws of a benchmark's readings in a run folder."""
     return items_file(folder, phase, benchmark).with_name(f"{benchmark}.draws.safetensors")
 
 
 def keep_texts(benchmark: Benchmark | DataBenchmark, folder: Path) -> None:
-    """Write the texts of a benchmark from outside of fairlab beside its items, to be shown without its code."""
+    """Write the texts of an external benchmark next to its items, so that they can be shown without its code."""
     if rank() or is_own(benchmark) or not isinstance(benchmark, Measurement):
         return
     if parts := benchmark.texts():
@@ -43,10 +41,10 @@ def keep_texts(benchmark: Benchmark | DataBenchmark, folder: Path) -> None:
 
 
 def kept_texts(folder: Path, benchmark: str) -> list[ItemTexts]:
-    """Read the texts of a benchmark from outside of fairlab, part by part; empty if a run folder has none.
+    """Read the texts of an external benchmark, part by part; empty if a run folder has no such texts.
 
     Raises:
-        FairlabError: the file is damaged.
+        FairlabError: The file is damaged.
     """
     file = _texts_file(folder, benchmark)
     if not file.is_file():
@@ -63,4 +61,4 @@ def kept_texts(folder: Path, benchmark: str) -> list[ItemTexts]:
 
 
 def _texts_file(folder: Path, benchmark: str) -> Path:
-    return folder / "items" / f"{benchmark}.texts.json"
+    return inside(folder, f"items/{benchmark}.texts.json", f"the record in {folder}")

@@ -1,6 +1,6 @@
-"""Versions of counterfactual groups, or pairs of sentences of one's own, by how likely a language model finds them.
+"""Likelihoods, under a language model, of versions of counterfactual groups or of user-defined sentence pairs.
 
-Sentences are scored as CrowS-Pairs' are; see :class:`fairlab.benchmarks.crows_pairs.CrowSPairs`.
+Sentences are scored as in CrowS-Pairs; see :class:`fairlab.benchmarks.crows_pairs.CrowSPairs`.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ Scores = Mapping[str, NDArray[np.floating]]  # (N, 2) of each pair of attributes
 
 
 class LikelihoodPairs(Benchmark):
-    """Which of two attributes' versions of a text a language model finds likelier, for masked and causal LMs.
+    """Preference of a masked or causal LM between two attributes' versions of a text.
 
-    Of groups, every pair of attributes is compared, whatever their number. Quantities per set: ``likelier_A_than_B``
-    (per cent of groups in which the version of A scores higher; ties are no hits; ideal 50; with the sign test's
-    p-value, adjusted for all pairs of the set) and ``ties_A_and_B``; and ``distance_from_even``, how far the shares are
-    from 50 (ideal 0), with three or more attributes their mean over all pairs, ``distance_from_even_all_pairs``. It is
-    above 0 by chance alone, and its interval knows nothing of that.
+    For groups, every pair of attributes is compared, for any number of attributes. Quantities per set:
+    ``likelier_A_than_B`` (per cent of groups in which the version of A scores higher; ties are not hits; ideal 50; with
+    the sign test's p-value, adjusted for all pairs of the set) and ``ties_A_and_B``; and ``distance_from_even``, the
+    distance of the shares from 50 (ideal 0), with three or more attributes their mean over all pairs,
+    ``distance_from_even_all_pairs``. It is above 0 by chance alone, and its interval does not account for that.
 
-    Of a file of pairs, the quantities of CrowS-Pairs, per bias type: subset ``FILE_TYPE``.
+    For a file of pairs, the quantities of CrowS-Pairs, per bias type: subset ``FILE_TYPE``.
 
     Items: scores (N, 2) of each pair of attributes or bias type, by set.
 
     Args:
-        sets: files of counterfactual groups, of which those of the split ``test`` are used, or all where there are no
+        sets: Files of counterfactual groups, from which the split ``test`` is used, or all groups if there are no
             splits; or ``.csv`` files with the columns of CrowS-Pairs (``sent_more``, ``sent_less``,
             ``stereo_antistereo``, ``bias_type``). A training run adds the groups that it holds out.
-        protocol: how a sentence is scored: ``nangia``, by the tokens that both versions share, or ``meade``, by those
-            that differ.
-        limit: most groups of each set, or pairs of each bias type; None takes all.
+        protocol: Scoring rule of a sentence: ``nangia``, by the tokens that both versions share, or ``meade``, by the
+            tokens that differ.
+        limit: Maximum number of groups per set, or of pairs per bias type; None takes all.
 
     Attributes:
-        own: further sets of groups, by name.
+        own: Additional sets of groups, by name.
 
     Raises:
-        FairlabError: there is no such protocol, or two sets have one name.
+        FairlabError: The protocol is unknown, or two sets have the same name.
     """
 
     version: ClassVar[int] = 1
@@ -116,7 +116,7 @@ class LikelihoodPairs(Benchmark):
 
     @property
     def measured_axes(self) -> dict[str, frozenset[str]]:
-        """The axes of every set that can be had, by its name in results; of pairs the bias types."""
+        """Axes of every available set, by its name in results; for pairs the bias types."""
         found: dict[str, frozenset[str]] = {}
         for name in [*self.sets, *self.own]:
             with suppress(DataUnavailable):
@@ -160,7 +160,7 @@ class LikelihoodPairs(Benchmark):
         return evenly(self.own[name] if name in self.own else held_out_groups(name), self.limit)
 
     def _versions(self, name: str) -> dict[str, list[CrowsPair]]:
-        """Both versions of every group, by pair of attributes."""
+        """Return both versions of every group, by pair of attributes."""
         groups = self._groups(name)
         return {
             f"{one}_than_{other}": [
@@ -170,7 +170,7 @@ class LikelihoodPairs(Benchmark):
         }
 
     def _pairs(self, name: str) -> dict[str, list[CrowsPair]]:
-        """Pairs of a file, by bias type."""
+        """Return the pairs of a file, by bias type."""
         if not Path(name).is_file():
             raise DataUnavailable(f"{name} is not a file; give pairs in the columns of CrowS-Pairs")
         found: dict[str, list[CrowsPair]] = {}
@@ -189,7 +189,7 @@ class LikelihoodPairs(Benchmark):
 
 
 def quantities_of_attributes(subset: str, scored: Scores) -> list[Quantity]:
-    """Quantities of a set of groups from the scores (N, 2) of each pair of attributes."""
+    """Return quantities of a set of groups from the scores (N, 2) of each pair of attributes."""
     p_values = [sign_test_p(int((a > b).sum()), int((a < b).sum())) for a, b in (one.T for one in scored.values())]
     found: list[Quantity] = []
     shares: list[NDArray[np.bool_]] = []
@@ -220,6 +220,6 @@ def _share(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int = 
 
 
 def _from_even(*shares: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    """Mean distance of shares from 50; hits and what they are among, in turn."""
+    """Return the mean distance of shares from 50, from hits and their totals in turn."""
     distances = [np.abs(_share(hits, among, axis) - 50) for hits, among in zip(shares[::2], shares[1::2], strict=True)]
     return np.asarray(np.mean(distances, axis=0))

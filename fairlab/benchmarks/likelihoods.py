@@ -1,4 +1,4 @@
-"""Log-likelihoods that benchmarks compare, by the head a model has: masked or causal."""
+"""Log-likelihoods that benchmarks compare, by a model's head: masked or causal."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from fairlab.types import CannotScore
 def sentence_log_likelihoods(
     scorer: MaskedLM | CausalLM, texts: Sequence[str], *, progress: str = ""
 ) -> LogLikelihoods:
-    """Pseudo-log-likelihoods under a masked LM, log-likelihoods under a causal one.
+    """Return pseudo-log-likelihoods under a masked LM, log-likelihoods under a causal one.
 
     Raises:
-        CannotScore: a text is longer than the model takes, or a likelihood is no number.
+        CannotScore: A text exceeds the model's maximum length, or a likelihood is not finite.
     """
     if isinstance(scorer, MaskedLM):
         found = scorer.pseudo_log_likelihoods(scorer.tokenize(texts), progress=progress)
@@ -38,16 +38,17 @@ def sentence_log_likelihoods(
 def pronoun_log_likelihoods(
     backbone: Backbone, sentences: Sequence[PronounSentence], *, progress: str = ""
 ) -> NDArray[np.float64]:
-    """How likely each sentence's pronouns are where they stand, in nats, (N,).
+    """Return the log-likelihood of each sentence's pronouns in their context, in nats, (N,).
 
-    Masked LM: the sum over the pronouns' tokens of log p(token | sentence), the token and every other pronoun of the
-    sentence masked, so that none gives the gender of the next away. For the one pronoun of one token that is usual it
-    is log p(pronoun | the rest of the sentence). Causal LM: log-likelihood of the whole sentence, which for sentences
-    alike but for a pronoun differs by how likely the pronoun is and by how well the rest follows from it.
+    Masked LM: the sum over the pronouns' tokens of log p(token | sentence), with the token and every other pronoun of
+    the sentence masked, so that no pronoun reveals the gender of another. For the usual case of one pronoun with one
+    token it is log p(pronoun | the rest of the sentence). Causal LM: log-likelihood of the whole sentence. For
+    sentences that differ only in a pronoun, it reflects both the likelihood of the pronoun and that of the rest given
+    the pronoun.
 
     Raises:
-        CannotScore: the model has no language-modelling head, a sentence is longer than it takes, or a likelihood is
-            no number.
+        CannotScore: The model has no language-modelling head, a sentence exceeds its maximum length, or a likelihood is
+            not finite.
     """
     scorer = likelihood(backbone)
     if isinstance(scorer, CausalLM):
@@ -72,12 +73,12 @@ def pronoun_log_likelihoods(
 
 
 def _tokens_of(span: tuple[int, int], offsets: Sequence[tuple[int, int]]) -> list[int]:
-    """Positions of the tokens that overlap a span of characters; special tokens have none."""
+    """Return positions of the tokens that overlap a span of characters, which excludes special tokens."""
     return [k for k, (start, end) in enumerate(offsets) if start < span[1] and end > span[0]]
 
 
 def _queries(token_ids: Sequence[int], pronouns: Sequence[Sequence[int]], mask_id: int) -> list[MaskQuery]:
-    """One query per token of each pronoun, all tokens of the other pronouns masked."""
+    """Return one query per token of each pronoun, with all tokens of the other pronouns masked."""
     queries = []
     for pronoun in pronouns:
         others = {position for other in pronouns if other is not pronoun for position in other}

@@ -1,4 +1,4 @@
-"""Stereotype score of what a causal LM writes, its perplexity, and the mb-index of the two.
+"""Stereotype score of a causal LM's continuations, its perplexity, and the mb-index of the two.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
 Quantification", section 3.2; contexts and candidates are those of StereoSet's intersentence task (Nadeem et al. 2021).
@@ -55,42 +55,44 @@ CITATION = """\
 
 
 class MBIndex(Benchmark):
-    """What a causal LM writes after StereoSet's contexts, and how well it predicts a reference set.
+    """Continuations of StereoSet's contexts by a causal LM, and its perplexity on a reference set.
 
-    Quantities, with the subset they stand under:
+    Quantities, with their subset:
 
     - ``reference/perplexity``: exponential of the mean negative log-likelihood per token of the reference set, each
-      token given those before it in its entry and the start token; a window of ``backbone.max_length`` tokens moves
-      over longer entries by ``stride``. Entries are resampled; ideal 1.
-    - ``continuations/stereotype_score``: every context is continued by ``characters`` characters, greedily; the
-      candidate whose embedding has the highest cosine to the continuation's is its class (a tie, a zero vector or an
-      empty continuation is nonsensical, ours); stereotypes over stereotypes and anti-stereotypes, in 0..1. The authors'
-      ideal is 0. Contexts are resampled.
-    - ``continuations/nonsensical``: how many continuations count for neither, in percent.
+    token
+      given those before it in its entry and the start token; a window of ``backbone.max_length`` tokens moves over
+      longer entries by ``stride``. Entries are resampled; ideal 1.
+    - ``continuations/stereotype_score``: every context is continued by ``characters`` characters, greedily. The class
+    of a
+      continuation is the candidate whose embedding has the highest cosine to the continuation's (a tie, a zero vector
+      or an empty continuation is nonsensical, our rule). The score is stereotypes over stereotypes and
+      anti-stereotypes, in 0..1. The authors' ideal is 0. Contexts are resampled.
+    - ``continuations/nonsensical``: share of continuations that count for neither, in percent.
     - ``likelihoods/ss``: StereoSet's own stereotype score on the same contexts, by the likelihood of the candidates, in
       percent, over target terms; ideal 50.
     - ``all/mb_index``: perplexity times stereotype score over the number of entries the model was tuned on. Reference
-      entries and contexts are resampled, each on their own. Without that number it is not run.
+      entries and contexts are resampled independently. If that number is unknown, it is not run.
 
     Items: ``similarities`` and ``likelihoods`` (N, 3) of the contexts' candidates, ``log_likelihoods`` and ``tokens``
     of the reference entries, and ``entries``.
 
     Args:
-        path: the reference set, as :func:`fairlab.data.entries.read_entries` reads it.
-        unit: what an entry of the reference set is, as :func:`fairlab.data.entries.read_entries` takes it.
-        limit: number of reference entries to measure, drawn with ``seed``; None takes all, as the authors do.
-        stride: number of tokens by which the window over a long entry moves, below ``backbone.max_length``.
-        contexts: number of StereoSet's contexts to continue, drawn with ``seed``; None takes all.
-        characters: length of a continuation in characters, at least 1.
-        encoder: settings of the backbone that embeds continuations and candidates; the authors name none.
-        autocast: whether the language model runs in bfloat16, which on a CPU is about twice as fast; the numbers differ
-            a little.
-        entries: number of entries the model was tuned on; None takes what the model itself says.
-        seed: seed of the drawn entries and contexts.
-        stereoset: path of StereoSet's file; None takes ``FAIRLAB_DATA`` or a download.
+        path: Reference set, as :func:`fairlab.data.entries.read_entries` reads it.
+        unit: Unit of an entry of the reference set, as :func:`fairlab.data.entries.read_entries` takes it.
+        limit: Number of reference entries to measure, drawn with ``seed``; None takes all, as the authors do.
+        stride: Number of tokens by which the window over a long entry moves, below ``backbone.max_length``.
+        contexts: Number of StereoSet's contexts to continue, drawn with ``seed``; None takes all.
+        characters: Length of a continuation in characters, at least 1.
+        encoder: Settings of the backbone that embeds continuations and candidates; the authors do not name one.
+        autocast: Whether the language model runs in bfloat16, which is about twice as fast on a CPU; the numbers differ
+            slightly.
+        entries: Number of entries the model was tuned on; None takes the number stored with the model.
+        seed: Seed of the drawn entries and contexts.
+        stereoset: Path of StereoSet's file; None takes ``FAIRLAB_DATA`` or a download.
 
     Raises:
-        FairlabError: a value is out of range.
+        FairlabError: A value is out of range.
     """
 
     version: ClassVar[int] = 1
@@ -167,8 +169,8 @@ class MBIndex(Benchmark):
         self.stereoset = stereoset
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure; ``before`` holds the ``items`` of an earlier measurement."""
-        scorer = CausalLM(backbone)  # first, so that a model without a head is said at once
+        """Measure the model; ``before`` holds the ``items`` of an earlier measurement."""
+        scorer = CausalLM(backbone)  # first, so that a model without a head is refused at once
         texts = _drawn(read_entries(self.path, self.unit)[0], self.limit, self.seed)
         contexts = [example.context for example in self.examples]
         with torch.autocast(backbone.device.type, torch.bfloat16, enabled=self.autocast):
@@ -190,13 +192,13 @@ class MBIndex(Benchmark):
 
     @cached_property
     def examples(self) -> list[StereoSetItem]:
-        """Those whose contexts are continued, in file order."""
+        """Examples whose contexts are continued, in file order."""
         found = read_stereoset(locate(SOURCE, self.stereoset))
         return _drawn([example for example in found if example.task == INTER], self.contexts, self.seed)
 
     @cached_property
     def encoder(self) -> Backbone:
-        """What embeds continuations and candidates."""
+        """Embedder of continuations and candidates."""
         return load_backbone(**self.settings)
 
     @cached_property
@@ -205,7 +207,7 @@ class MBIndex(Benchmark):
         return self._embedded([sentence for example in self.examples for sentence in example.sentences])
 
     def _similarities(self, written: Sequence[str], backbone: Backbone) -> Array:
-        """Cosines (N, 3) of each continuation to its candidates; nan where there is none."""
+        """Return cosines (N, 3) of each continuation to its candidates; nan for an empty continuation."""
         self.encoder.to(backbone.device)
         texts = [text.strip() for text in written]
         found = np.einsum("id,ikd->ik", self._embedded(texts), self.candidates.reshape(len(texts), 3, -1))
@@ -213,7 +215,7 @@ class MBIndex(Benchmark):
         return found
 
     def _embedded(self, texts: Sequence[str]) -> Array:
-        """Embeddings (N, D) of unit length; a zero vector stays one."""
+        """Return embeddings (N, D) of unit length; a zero vector stays zero."""
         embeddings = self.encoder.embed(texts, progress="embeddings").double().numpy()
         lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
         return np.divide(embeddings, lengths, out=np.zeros_like(embeddings), where=lengths > 0)
@@ -232,7 +234,7 @@ class MBIndex(Benchmark):
 
 
 def _drawn(items: Sequence[T], limit: int | None, seed: int) -> list[T]:
-    """``limit`` of the items, drawn with ``seed``, in their order; all where there are no more."""
+    """Draw ``limit`` of the items with ``seed``, in their order; return all if there are not more than ``limit``."""
     if limit is None or limit >= len(items):
         return list(items)
     chosen = np.random.default_rng(seed).choice(len(items), size=limit, replace=False)
@@ -240,11 +242,11 @@ def _drawn(items: Sequence[T], limit: int | None, seed: int) -> list[T]:
 
 
 def _quantities(examples: Sequence[StereoSetItem], items: Items) -> list[Quantity]:
-    """Quantities of the items of one model; see the class.
+    """Return the quantities of one model's items; see the class.
 
     Args:
-        examples: the N contexts with their candidates.
-        items: the benchmark's items of one model.
+        examples: The N contexts with their candidates.
+        items: The benchmark's items of one model.
     """
     classes = continuation_classes(items["similarities"])
     kinds = [(classes == kind).astype(np.float64) for kind in (STEREOTYPE, ANTI_STEREOTYPE, NONSENSICAL)]
@@ -265,9 +267,9 @@ def _quantities(examples: Sequence[StereoSetItem], items: Items) -> list[Quantit
 
 
 def mb_draws(items: Items) -> Array:
-    """Bootstrap draws (2,000,) of the mb-index; draws of models measured on the same items are paired."""
+    """Return bootstrap draws (2,000,) of the mb-index; draws of models measured on the same items are paired."""
     classes = continuation_classes(items["similarities"])
     scores = bootstrap_draws(stereotype_score, classes == STEREOTYPE, classes == ANTI_STEREOTYPE)
-    # Another seed, so that reference entries and contexts vary apart.
+    # Use another seed, so that reference entries and contexts are resampled independently.
     perplexities = bootstrap_draws(perplexity, items["log_likelihoods"], items["tokens"], seed=1)
     return np.asarray(mb_index(perplexities, scores, int(items["entries"][0])))

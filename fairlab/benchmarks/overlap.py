@@ -1,4 +1,4 @@
-"""What a benchmark measures on that was trained on: a reading on it shows what was learned by heart."""
+"""Overlap of a benchmark's texts with the training texts: readings on trained texts reflect memorisation."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from fairlab.record import Note
 from fairlab.text.fingerprints import Fingerprints
 
 MARK = "measured on training texts"
-LEAST_MARKED = 0.01  # share of a benchmark's texts; fewer are worth a note, but change no reading by much
+LEAST_MARKED = 0.01  # share of a benchmark's texts; a smaller overlap is noted, but changes no reading by much
 
 
 def overlap_notes(benchmark: str, shown: Fingerprints, trained_on: Fingerprints) -> list[Note]:
-    """A note where a benchmark's texts were trained on.
+    """Return a note if texts of a benchmark were trained on.
 
     Args:
-        benchmark: name of the benchmark.
-        shown: hashes of the texts that it showed the model.
-        trained_on: hashes of the texts that the model was trained on.
+        benchmark: Name of the benchmark.
+        shown: Hashes of the texts that it showed the model.
+        trained_on: Hashes of the texts that the model was trained on.
     """
     looked_for, found = shown.within(trained_on)
     if not found:

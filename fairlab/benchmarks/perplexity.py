@@ -1,4 +1,4 @@
-"""Utility of a language model: perplexity on running text, pseudo-perplexity where the model is a masked LM.
+"""Utility of a language model: perplexity on running text, or pseudo-perplexity if the model is a masked LM.
 
 Source: Salazar et al. 2020, "Masked Language Model Scoring", section 2.3 (pseudo-perplexity).
 """
@@ -40,18 +40,18 @@ OF_TOKENS = QuantityInfo(
 
 
 class Perplexity(Benchmark):
-    """How well a language model predicts the tokens of a text file, line by line.
+    """Perplexity of a language model on the lines of a text file.
 
     Quantity, subset ``text``: ``pseudo_perplexity`` of a masked LM (each token given all others of its line) or
     ``perplexity`` of a causal LM (each token given those before it), the exponential of the mean negative
-    log-likelihood per token; at least 1, ideal 1. The two are no measures of one another, and values of models with
-    different tokenizers do not compare. Lines are resampled.
+    log-likelihood per token; at least 1, ideal 1. The two measures are not comparable, and neither are values of models
+    with different tokenizers. Lines are resampled.
 
     Args:
-        path: a UTF-8 text file, one text a line; None takes the news sentences of WMT 2013.
-        lines: number of lines to measure, drawn with ``seed``, at least 2; None takes all.
-        seed: seed of the drawn lines.
-        limit: most of these lines, spread evenly over them; None takes all.
+        path: UTF-8 text file with one text per line; None takes the news sentences of WMT 2013.
+        lines: Number of lines to measure, drawn with ``seed``, at least 2; None takes all.
+        seed: Seed of the drawn lines.
+        limit: Maximum number of these lines, spread evenly over them; None takes all.
     """
 
     version: ClassVar[int] = 1
@@ -86,8 +86,8 @@ class Perplexity(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure; ``before`` holds the ``items`` of an earlier measurement."""
-        scorer = likelihood(backbone)  # first, so that a model without a head is said at once
+        """Measure the model; ``before`` holds the ``items`` of an earlier measurement."""
+        scorer = likelihood(backbone)  # first, so that a model without a head is refused at once
         texts = evenly(read_lines(locate(DEFAULT, self.path), self.lines, self.seed), self.limit)
         if isinstance(scorer, MaskedLM):
             name = "pseudo_perplexity"
@@ -102,10 +102,10 @@ class Perplexity(Benchmark):
 
 
 def read_lines(path: Path, limit: int | None, seed: int) -> list[str]:
-    """Lines of a text file that hold anything, in file order; ``limit`` of them drawn with ``seed``.
+    """Read the non-empty lines of a text file, in file order; ``limit`` of them are drawn with ``seed``.
 
     Raises:
-        FairlabError: the file is not UTF-8, or holds fewer than two lines.
+        FairlabError: The file is not UTF-8, or contains fewer than two lines of text.
     """
     try:
         texts = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]

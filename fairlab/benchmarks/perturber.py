@@ -1,4 +1,4 @@
-"""How well a perturber repeats rewritings that it did not see, beside rewriters that work by word lists.
+"""Accuracy of a perturber on unseen rewritings, compared with rewriters based on word lists.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 4 and table 2.
 """
@@ -43,30 +43,30 @@ Array = NDArray[np.float64]
 
 
 class PerturberQuality(Benchmark):
-    """Agreement of rewritings with their references, as in table 2, and how likely the references are to the model.
+    """Agreement of rewritings with their references, as in table 2, and the likelihood of the references.
 
     Quantities of each rewriter, which is the subset: ``bleu`` (corpus, 0 to 100), ``rouge_2`` (mean F, per cent),
     ``levenshtein`` (mean distance in words), ``exact`` (per cent that equal the reference). The rewriters are
-    ``perturber``, the model; ``original``, which changes nothing; ``word_swap``, which exchanges listed words; and
-    ``rules``, the rule rewriter on the selected person, unless the references are its own. Of the perturber, also
-    ``bleu_to_original``, ``perplexity`` per token of the references and ``perplexity_changed`` over those of their
-    tokens that the original has not (ideal 1 each). Pairs are resampled.
+    ``perturber``, the model; ``original``, which changes no text; ``word_swap``, which exchanges listed words; and
+    ``rules``, the rule rewriter on the selected person, unless the references are its own. For the perturber, also
+    ``bleu_to_original``, ``perplexity`` per token of the references and ``perplexity_changed`` over those tokens that
+    the original lacks (ideal 1 each). Pairs are resampled.
 
     Args:
-        path: file of pairs in PANDA's columns, see :func:`fairlab.data.perturbation_pairs.read_pairs`; None makes
-            silver pairs of ``paths``.
-        paths: plain text files of whose sentences silver pairs are made; not read where ``path`` is given.
-        axes: axes on which silver pairs are made, such as ``gender``.
-        limit: number of pairs to measure, drawn with ``seed``, at least 2; None takes all.
-        format: format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`; None takes the one it
-            was trained with.
-        seed: seed of the draws.
-        test_of: pairs as ``path`` takes them, of which the part is measured that training leaves out; looked at where
-            there is no ``path`` and ``test`` is above 0.
-        test: share of the original texts of ``test_of`` that training leaves out, ``data.test``.
+        path: File of pairs in PANDA's columns, see :func:`fairlab.data.perturbation_pairs.read_pairs`; None makes
+            silver pairs from ``paths``.
+        paths: Plain text files whose sentences are turned into silver pairs; ignored if ``path`` is given.
+        axes: Axes on which silver pairs are made, such as ``gender``.
+        limit: Number of pairs to measure, drawn with ``seed``, at least 2; None takes all.
+        format: Format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`; None takes the one used
+            in training.
+        seed: Seed of the draws.
+        test_of: Pairs as ``path`` takes them, measured on the part that training leaves out; used if there is no
+            ``path`` and ``test`` is above 0.
+        test: Share of the original texts of ``test_of`` that training leaves out, ``data.test``.
 
     Raises:
-        FairlabError: neither ``path`` nor ``paths`` nor ``test_of`` with a share is given, or a package is not
+        FairlabError: Neither ``path`` nor ``paths`` nor ``test_of`` with a share is given, or a package is not
             installed.
     """
 
@@ -108,7 +108,7 @@ class PerturberQuality(Benchmark):
         },
         topic=KEPT,
         citation=CITATION,
-        needs=("texts", "token_log_probabilities"),
+        needs=("texts",),
     )
 
     def __init__(
@@ -137,8 +137,8 @@ class PerturberQuality(Benchmark):
         self.seed = seed
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure; ``before`` holds the ``items`` of an earlier measurement."""
-        perturber = Perturber(backbone, format=self.format)  # first: a model that is none is said at once
+        """Measure the model; ``before`` holds the ``items`` of an earlier measurement."""
+        perturber = Perturber(backbone, format=self.format)  # first, to refuse other models at once
         pairs, _ = find_pairs(self.path, self.paths, self.axes, self.seed, self.limit)
         if self.test:
             pairs = [pair for pair in pairs if part_of(pair.original, 0.0, self.test) == "test"]
@@ -183,13 +183,13 @@ class PerturberQuality(Benchmark):
 
 
 def by_word_swap(pairs: Sequence[PerturbationPair]) -> list[str]:
-    """Every text with all listed words of the target's axis turned, whomever they mean."""
+    """Swap all listed words of the target's axis in every text, regardless of whom they refer to."""
     swaps = {axis: WordSwap(load_lexicon(axis)) for axis in {axis_of(pair.target) for pair in pairs}}
     return [swaps[axis_of(pair.target)](pair.original, lexicon_name(pair.target)) for pair in pairs]
 
 
 def by_rules(pairs: Sequence[PerturbationPair]) -> list[str]:
-    """Every text by the rule rewriter; as it is where the selected word does not stand in it."""
+    """Rewrite every text with the rule rewriter; a text without the selected word is returned unchanged."""
     rewritten = [pair.original for pair in pairs]
     for axis in {axis_of(pair.target) for pair in pairs}:
         rewriter = RuleRewriter(load_lexicon(axis))
@@ -202,7 +202,7 @@ def by_rules(pairs: Sequence[PerturbationPair]) -> list[str]:
 
 
 def offset(pair: PerturbationPair) -> int:
-    """Where the selected word stands as a word of its own, first in its own case; -1 where it does not."""
+    """Return the position of the selected word as a whole word, preferring its own case; -1 if it is absent."""
     for flags in (0, re.IGNORECASE):
         if found := re.search(rf"(?<!\w){re.escape(pair.word)}(?!\w)", pair.original, flags):
             return found.start()
@@ -210,12 +210,12 @@ def offset(pair: PerturbationPair) -> int:
 
 
 def lexicon_name(target: str) -> str:
-    """An attribute of PANDA's as the lexicons name it."""
+    """Return the lexicons' name of a PANDA attribute."""
     return NEUTRAL if target == "non-binary" else target
 
 
 def likelihoods(perturber: Perturber, pairs: Sequence[PerturbationPair]) -> dict[str, Array]:
-    """Sum of log-probabilities and number of each reference's tokens, all and changed ones, (N,) each."""
+    """Return sum of log-probabilities and number of each reference's tokens, all and changed ones, (N,) each."""
     backbone = perturber.backbone
     encoded = encode_pairs(backbone, pairs, perturber.format)
     sums = np.zeros((2, len(pairs)))
@@ -236,7 +236,7 @@ ENDS = ((0, ""), (1, "_changed"))
 
 
 def _log_probabilities(backbone: Backbone, rows: Sequence[EncodedPair]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of each target token given those before, nan at padding; and which of them are changed ones."""
+    """Return log-probabilities of target tokens given those before, nan at padding; and a mask of changed tokens."""
     input_ids, mask = pad([row.source for row in rows], backbone.padding_id)
     targets, given = pad([row.target for row in rows], IGNORED)
     changed, _ = pad([row.changed for row in rows], 0)
@@ -248,7 +248,7 @@ def _log_probabilities(backbone: Backbone, rows: Sequence[EncodedPair]) -> tuple
 
 
 def _quantities(items: Items) -> list[Quantity]:
-    """All numbers of a measurement."""
+    """Return all quantities of a measurement."""
     found = []
     for rewriter in ("perturber", "original", "word_swap", "rules"):
         if f"{rewriter}_bleu" not in items:
@@ -278,7 +278,7 @@ def _percent(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floatin
 
 
 def examples(pairs: Sequence[PerturbationPair], made: Sequence[str]) -> str:
-    """The first rewriting that equals its reference and the first that does not, in one sentence."""
+    """Describe the first rewriting that equals its reference and the first that does not, in one sentence."""
     parts = []
     for same, name in ((True, "as the reference"), (False, "not as the reference")):
         found = next(((p, m) for p, m in zip(pairs, made, strict=True) if (m == p.perturbed) == same), None)

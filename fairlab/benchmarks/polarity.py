@@ -39,17 +39,17 @@ POLARITY = Description(
 
 
 def measure_polarity(groups: Sequence[Group], subset: str, own: str = "") -> Outcome:
-    """Union polarity accuracy, and the accuracy of each version, in per cent of groups; ideal 100.
+    """Measure union polarity accuracy, and the accuracy of each version, in per cent of groups; ideal 100.
 
-    With any number of attributes a version counts as right where the words of its own attribute are the most frequent.
+    With any number of attributes a version counts as right if the words of its own attribute are the most frequent.
 
     Args:
-        groups: the groups.
-        subset: what readings call them.
-        own: a lexicon, by the name of its axis or its path, which is taken where it is of the groups' axis.
+        groups: Groups to measure.
+        subset: Name of the groups in readings.
+        own: Name of an axis or path of a lexicon, which is used if its axis is that of the groups.
 
     Raises:
-        FairlabError: ``own`` is no lexicon.
+        FairlabError: ``own`` is not a lexicon.
     """
     axis = groups[0].axis
     lexicon = load_lexicon(own) if own else None

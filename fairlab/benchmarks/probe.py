@@ -22,9 +22,9 @@ from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
 from fairlab.types import KEPT, Description, FairlabError, QuantityInfo, Workload
 
-STRENGTHS = np.logspace(-4, 1, 6)  # inverse L2 strengths tried, on standardised features
+STRENGTHS = np.logspace(-4, 1, 6)  # inverse L2 strengths to try, on standardised features
 FOLDS = 3
-FEWEST = 100  # examples to train on
+FEWEST = 100  # minimum number of training examples
 WORKLOADS = {
     "sst2": Workload((67349, 872), {"encoder": 26}),
     "mrpc": Workload((3668, 408), {"encoder": 57}),
@@ -44,13 +44,14 @@ class Probe(Benchmark):
     """Accuracy of a linear probe on a task's development set.
 
     Quantities, in per cent of development examples: ``accuracy`` (ideal 100) and ``majority`` (the share of the
-    commonest label, which a probe that learned nothing reaches). The name is the task's: ``sst2_probe``.
+    commonest label, the baseline of a probe without any information). The name is derived from the task:
+    ``sst2_probe``.
 
     Args:
         task: ``sst2``, ``mrpc``, ``rte`` or another of :data:`fairlab.data.published.tasks.TASKS` that has labels.
-        limit: most examples to train on, drawn with ``seed``, and to measure, spread evenly; 100 are trained on at
-            least. None takes all.
-        seed: seed of the drawn training examples.
+        limit: Maximum number of training examples, drawn with ``seed``, and of measured examples, spread evenly; at
+            least 100 are trained on. None takes all.
+        seed: Seed of the drawn training examples.
     """
 
     version: ClassVar[int] = 1
@@ -116,14 +117,14 @@ class Probe(Benchmark):
 
 
 def pair_features(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Features (N, 2 D) of pairs of embeddings (N, D): their absolute difference and their product."""
+    """Return features (N, 2 D) of pairs of embeddings (N, D): their absolute difference and their product."""
     return np.concatenate([np.abs(first - second), first * second], axis=1)
 
 
 def fit_and_predict(
     features: NDArray[np.floating], labels: NDArray[np.integer], unseen: NDArray[np.floating]
 ) -> NDArray[np.integer]:
-    """Labels (M,) of unseen features (M, D) by logistic regression fitted on (N, D) and (N,).
+    """Predict labels (M,) of unseen features (M, D) by logistic regression fitted on (N, D) and (N,).
 
     Features are standardised by the training ones; the L2 strength is the best of six in three-fold cross-validation.
     """
@@ -139,7 +140,7 @@ def fit_and_predict(
 
 
 def _quantities(items: Items) -> list[Quantity]:
-    """Accuracy, and the share of the commonest label, from ``correct`` and ``labels`` (N,)."""
+    """Return accuracy, and the share of the commonest label, from ``correct`` and ``labels`` (N,)."""
     labels = items["labels"].astype(int)
     commonest = labels == np.bincount(labels).argmax()
     return [

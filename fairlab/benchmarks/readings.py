@@ -1,4 +1,4 @@
-"""What every benchmark gives: quantities with their bootstrap draws, and from them readings and paired comparisons."""
+"""Results of benchmarks: quantities with bootstrap draws, and readings and paired comparisons based on them."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from fairlab.record import Comparison, Note, NotRun, Outcome, Reading
 from fairlab.types import Description, FairlabError
 
 Items = Mapping[str, NDArray[np.floating]]
-OF_GENDER: Mapping[str, frozenset[str]] = {"": frozenset({"gender"})}  # what is measured, by subset; "" is all of it
+OF_GENDER: Mapping[str, frozenset[str]] = {"": frozenset({"gender"})}  # axes by subset; "" is the whole
 T = TypeVar("T")
 ALL, REGULAR = "all", "regular"  # which items of the data are measured
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """One number of a benchmark for one model, and how it varies when the benchmark's items are resampled.
+    """One number of a benchmark for one model, with its variation when the benchmark's items are resampled.
 
     Attributes:
-        subset, name: the part of the benchmark that was measured, and the name of what was measured there.
-        value: the measured number, in ``unit``.
-        draws: bootstrap draws (2,000,), with a seed that resamples the same items for every model; nan where they mean
-            nothing, and then ``interval`` is given and nothing is compared.
-        n: number of items measured.
-        headline: whether the quantity stands for its benchmark in summaries; None as the description says.
-        ideal: value of a perfectly fair or useful model, where it depends on the data; None as the description says.
-        interval: a better 95 % interval than the draws' percentiles, where the statistic has one.
+        subset, name: Part of the benchmark that was measured, and name of the quantity.
+        value: Measured number, in ``unit``.
+        draws: Bootstrap draws (2,000,), with a seed that resamples the same items for every model; nan if they are
+            meaningless. In that case ``interval`` is given and no comparison is made.
+        n: Number of items measured.
+        headline: Whether the quantity represents its benchmark in summaries; None takes the description's value.
+        ideal: Value of a perfectly fair or useful model, if it depends on the data; None takes the description's value.
+        interval: Better 95 % interval than the draws' percentiles, if the statistic has one.
         p, p_holm: p-value of the benchmark's own test, and the same adjusted for its other tests by Holm's method; None
-            where it has none.
+            if there is no such test.
     """
 
     subset: str
@@ -61,12 +61,12 @@ def quantity(
     """Return a quantity that is a statistic of samples over units (items, or clusters of them).
 
     Args:
-        statistic: function of the samples along their last axis.
-        samples: one array (N,) or several of equal length, resampled together.
-        subset: the part of the benchmark that was measured.
-        name: name of what was measured there, which the benchmark's description has.
-        n: number of items, where the resampled units are clusters of items; None takes the number of units.
-        more: further parts of the quantity: ``headline``, ``ideal``, ``interval``, ``p`` or ``p_holm``.
+        statistic: Function of the samples along their last axis.
+        samples: One array (N,) or several of equal length, resampled together.
+        subset: Part of the benchmark that was measured.
+        name: Name of the quantity in the benchmark's description.
+        n: Number of items, if the resampled units are clusters of items; None takes the number of units.
+        more: Further parts of the quantity: ``headline``, ``ideal``, ``interval``, ``p`` or ``p_holm``.
     """
     arrays = [np.asarray(sample, dtype=np.float64) for sample in samples]
     units = len(arrays[0])
@@ -76,10 +76,10 @@ def quantity(
 
 
 def one_of(setting: str, value: str, known: Collection[str]) -> str:
-    """The value of a setting.
+    """Return the value of a setting after checking it.
 
     Raises:
-        FairlabError: it is none of those known.
+        FairlabError: The value is unknown.
     """
     if value not in known:
         raise FairlabError(f"{setting} must be {' or '.join(known)}, not '{value}'")
@@ -87,12 +87,12 @@ def one_of(setting: str, value: str, known: Collection[str]) -> str:
 
 
 def evenly(items: Sequence[T], limit: int | None, of: Callable[[T], Hashable] | None = None) -> list[T]:
-    """At most ``limit`` of the items, spread evenly over their order; all where there are no more, or no limit.
+    """Return at most ``limit`` of the items, spread evenly over their order; all if there are not more, or no limit.
 
     Args:
-        items: the items, in the order of their file.
-        limit: most items; None takes all.
-        of: function from an item to the part of the data it belongs to, of each of which so many are taken.
+        items: Items in the order of their file.
+        limit: Maximum number of items; None takes all.
+        of: Function from an item to its part of the data; the limit applies to each part.
 
     Example:
         >>> evenly([10, 11, 12, 13, 14, 15], 3)
@@ -116,20 +116,20 @@ def evenly(items: Sequence[T], limit: int | None, of: Callable[[T], Hashable] | 
 def variant(description: Description, *choices: str, default: Collection[str]) -> Description:
     """Return the description with choices other than the default in its name, such as ``crows_pairs@meade``.
 
-    Numbers that follow different rules so never share a key.
+    Numbers that follow different rules therefore never share a key.
     """
     name = "@".join([description.name, *(choice for choice in choices if choice not in default)])
     return replace(description, name=name)
 
 
 def irregular_notes(benchmark: str, irregularities: Mapping[str, str], items: str) -> list[Note]:
-    """A note for each item of the data that should not be measured, and whether it was."""
+    """Return a note for each item of the data that should not be measured, saying whether it was."""
     done = "left out" if items == REGULAR else f"measured all the same; items={REGULAR} leaves it out"
     return [Note(benchmark, f"{reason}; {done}", item) for item, reason in irregularities.items()]
 
 
 def cut_notes(benchmark: str, cut: int, max_length: int) -> list[Note]:
-    """A note where texts were cut."""
+    """Return a note if texts were truncated."""
     return [Note(benchmark, f"{cut} texts were cut at max_length={max_length}; {RAISE_LENGTH}")] if cut else []
 
 
@@ -141,13 +141,13 @@ def outcome(
     A quantity without a value or an interval, as over a single item, is reported as not run.
 
     Args:
-        description: what the benchmark says of itself: its name, and the unit and ideal value of every quantity.
-        quantities: quantities of the model measured.
-        before: quantities of an earlier model over the same items, to compare with.
-        parts: further parts of the outcome: ``items``, ``not_run``, ``notes``.
+        description: Description of the benchmark: its name, and the unit and ideal value of every quantity.
+        quantities: Quantities of the model measured.
+        before: Quantities of an earlier model over the same items, to compare with.
+        parts: Further parts of the outcome: ``items``, ``not_run``, ``notes``.
 
     Raises:
-        FairlabError: a quantity is not described.
+        FairlabError: A quantity is not described.
     """
     result = Outcome(**parts)
     earlier = {(entry.subset, entry.name): entry for entry in before}
@@ -164,7 +164,7 @@ def outcome(
         reading = described_reading(description, entry.subset, entry.name, entry.value, entry.n, (low, high), **more)
         result.readings.append(reading)
         other = earlier.get((entry.subset, entry.name))
-        if other is None or other.n != entry.n:  # without the same items there is no pairing
+        if other is None or other.n != entry.n:  # pairing needs the same items
             continue
         comparison = _comparison(reading, entry, other)
         if all(
@@ -180,16 +180,16 @@ def described_reading(
     """Return a reading whose unit, ideal value and rank come from the description, if not given in ``more``.
 
     Args:
-        description: what the benchmark says of itself.
-        subset: part of the benchmark that was measured.
-        name: name of what was measured there.
-        value: measured number.
-        n: number of items measured.
-        bounds: lower and upper bound of the 95 % interval.
-        more: further parts of the reading.
+        description: Description of the benchmark.
+        subset: Part of the benchmark that was measured.
+        name: Name of the quantity.
+        value: Measured number.
+        n: Number of items measured.
+        bounds: Lower and upper bound of the 95 % interval.
+        more: Further parts of the reading.
 
     Raises:
-        FairlabError: the quantity is not described.
+        FairlabError: The quantity is not described.
     """
     info = description.quantity(name)
     if info is None:

@@ -1,4 +1,4 @@
-"""Running benchmarks on a model or on data, and keeping what they give in the record: nothing is measured twice."""
+"""Runner of benchmarks on a model or on data, which stores results in the record and never measures twice."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.benchmarks.inputs import READ_BY, changed_file, facts_of, refuse_changed_files
 from fairlab.benchmarks.kept_items import draws_file, items_are_intact, items_file, keep_texts
+from fairlab.benchmarks.needs import why_not_measured
 from fairlab.benchmarks.stages import Stage, keep_stage, timed
 from fairlab.benchmarks.versions import definition
+from fairlab.checks.foreign import read_tensors
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import holds_run, replaced_when_written
 from fairlab.protocols import Benchmark, DataBenchmark
@@ -38,22 +40,22 @@ def measure(
     change: str = "change",
     trained_on: Fingerprints | None = None,
 ) -> None:
-    """Run every benchmark that the record does not hold yet for this model, and compare it with an earlier one.
+    """Run every benchmark that the record does not yet contain for this model, and compare it with an earlier one.
 
-    A model that cannot be measured is measured by none, and numbers that say nothing of bias are marked; see
+    No benchmark runs on a model that cannot be measured, and numbers that are uninformative about bias are marked; see
     :mod:`fairlab.benchmarks.validity`.
 
     Args:
-        benchmarks: the benchmarks to run.
-        backbone: the model to measure.
-        phase: label under which the readings are kept: ``before``, ``after``, or a model's name; empty for the only
+        benchmarks: Benchmarks to run.
+        backbone: Model to measure.
+        phase: Label under which the readings are stored: ``before``, ``after``, or a model's name; empty for the only
             model.
-        record: the run's record, which takes readings, comparisons, notes and what was not run; per-item values go into
-            files beside it.
-        earlier: phase of the model to compare with, measured before in the same run; None compares with none.
-        change: label under which the comparisons are kept.
-        trained_on: hashes of the texts that the model was trained on, of which a benchmark should measure none; None
-            where they are not known.
+        record: The run's record, which receives readings, comparisons, notes and benchmarks that were not run; per-item
+            values are written to files in its folder.
+        earlier: Phase of the model to compare with, measured earlier in the same run; None disables the comparison.
+        change: Label under which the comparisons are stored.
+        trained_on: Hashes of the texts that the model was trained on, which a benchmark should not measure on; None if
+            they are unknown.
     """
     tasks: dict[str, Callable[[], Outcome]] = {}
     _forget_other_versions(benchmarks, phase, record)
@@ -75,13 +77,13 @@ def measure_models(
     record: Record,
     trained_on: Mapping[str, Fingerprints | None] | None = None,
 ) -> None:
-    """Run every benchmark on every model, and compare the later ones with the first.
+    """Run every benchmark on every model, and compare the later models with the first.
 
     Args:
-        benchmarks: the benchmarks to run.
-        models: label and model, one after the other; the label of the only one is empty.
-        record: the run's record, as of :func:`measure`.
-        trained_on: by label, hashes of the texts that a model was trained on, where they are known.
+        benchmarks: Benchmarks to run.
+        models: Labels and models, one at a time; the label of a single model is empty.
+        record: The run's record, as in :func:`measure`.
+        trained_on: Hashes of the texts that a model was trained on, by label, if they are known.
     """
     first: str | None = None
     seen: dict[str, str] = {}
@@ -99,19 +101,19 @@ def measure_models(
 
 
 def take(phase: str, folder: Path, record: Record, versions: Mapping[str, int]) -> None:
-    """Take the readings of a phase from another run that measured the same model in the same way.
+    """Copy the readings of a phase from another run that measured the same model in the same way.
 
     Args:
-        phase: label of the readings to take: ``before``.
-        folder: folder of the other run.
-        record: the run's record, which takes the other run's readings, notes and what was not run; per-item values are
-            copied beside it.
-        versions: version of each benchmark of the run, by name.
+        phase: Label of the readings to copy: ``before``.
+        folder: Folder of the other run.
+        record: The run's record, which receives the other run's readings, notes and benchmarks that were not run;
+            per-item values are copied to its folder.
+        versions: Version of each benchmark of the run, by name.
 
     Raises:
-        FairlabError: there is no such run, it is not finished, or its model, benchmarks or their versions differ.
+        FairlabError: The run does not exist, it is not finished, or its model, benchmarks or their versions differ.
     """
-    if f"{phase}_taken_from" in record.provenance:  # a run that is continued
+    if f"{phase}_taken_from" in record.provenance:  # a resumed run
         return
     items = items_file(folder, phase, "").parent
     if not holds_run(folder) or not items.is_dir():
@@ -154,16 +156,16 @@ def measure_data(
     phase: str,
     record: Record,
 ) -> None:
-    """Run a benchmark of data, unless the record holds it already for this data set.
+    """Run a benchmark of data, unless the record already contains it for this dataset.
 
     Args:
-        benchmark: the benchmark to run.
-        dataset: the data set: a file, a folder or a name that the benchmark can read.
-        field: name of the column that holds the texts, or several names.
-        embed: function from texts to vectors; None where the benchmark needs none.
-        phase: label of the data set; empty for the only one.
-        record: the run's record, which takes readings, notes and what was not run; per-item values go into files beside
-            it.
+        benchmark: Benchmark to run.
+        dataset: Dataset: a file, a folder or a name that the benchmark can read.
+        field: Name of the column with the texts, or several names.
+        embed: Function from texts to vectors; None if the benchmark does not need it.
+        phase: Label of the dataset; empty for the only one.
+        record: The run's record, which receives readings, notes and benchmarks that were not run; per-item values are
+            written to files in its folder.
     """
 
     def measuring() -> Outcome:
@@ -174,17 +176,17 @@ def measure_data(
 
 
 def gate(backbone: object, phase: str, record: Record) -> Validity:
-    """Check a model once, and keep the result in the record's provenance.
+    """Check a model once, and store the result in the record's provenance.
 
-    An ensemble's scores have no weights and no tokenizer to look at; they always pass.
+    An ensemble's scores have neither weights nor a tokenizer to check; they always pass.
 
     Args:
-        backbone: model to check.
-        phase: label of the model.
-        record: the run's record; ``strict`` in its configuration refuses a model that fails.
+        backbone: Model to check.
+        phase: Label of the model.
+        record: The run's record; ``strict`` in its configuration refuses a model that fails.
 
     Raises:
-        FairlabError: the model fails, and the run is strict.
+        FairlabError: The model fails, and the run is strict.
     """
     from fairlab.backbones.backbone import Backbone
     from fairlab.benchmarks.validity import Validity, refuse_failed, validity
@@ -201,7 +203,7 @@ def gate(backbone: object, phase: str, record: Record) -> Validity:
 
 
 def _remembering(backbone: object) -> AbstractContextManager[None]:
-    """Inside, no benchmark embeds a text that one before it had embedded."""
+    """Return a context in which embeddings are cached, so that no benchmark embeds the text of an earlier one again."""
     from fairlab.backbones.backbone import Backbone
 
     return backbone.remembering() if isinstance(backbone, Backbone) else nullcontext()
@@ -214,16 +216,14 @@ def _beside(
     validity: Validity,
     trained_on: Fingerprints | None,
 ) -> Outcome:
-    """What a benchmark finds, beside the items of the earlier model where there are any.
+    """Run a benchmark, with the items of the earlier model if there are any.
 
     Raises:
-        CannotScore: no number of this model means anything.
+        CannotScore: The model lacks what the benchmark needs, or no number of this model is meaningful.
     """
-    from safetensors.numpy import load_file
-
-    if validity.reason:
-        raise CannotScore(validity.reason)
-    before = load_file(other) if other is not None and other.exists() else None
+    if reason := why_not_measured(benchmark, backbone) or validity.reason:
+        raise CannotScore(reason)
+    before = read_tensors(other) if other is not None and other.exists() else None
     outcome = _measured_on(benchmark, backbone, before, trained_on)
     if outcome.readings:
         outcome.notes += validity.notes(benchmark.name)
@@ -237,9 +237,9 @@ def _versioned(outcome: Outcome, benchmark: Benchmark | DataBenchmark) -> Outcom
 
 
 def _measured_on(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
-    """What a benchmark finds, and whether it measures on texts that were trained on.
+    """Run a benchmark, and note whether it measures on texts that were trained on.
 
-    An ensemble scores its texts by models that saw no version of them.
+    An ensemble scores its texts with models that saw no version of them.
     """
     from fairlab.backbones.backbone import Backbone
     from fairlab.backbones.watching import watching
@@ -261,9 +261,9 @@ def _keep(
     record: Record,
     change: str = "change",
 ) -> None:
-    """Take measurements into the record, but those that are there; what cannot be measured is said so.
+    """Add missing measurements to the record; a measurement that is impossible is reported as not run.
 
-    The processes of a run measure one benchmark each at a time, as one process alone would.
+    The processes of a run measure one benchmark each at a time, as a single process would.
     """
     from safetensors.numpy import save_file
 
@@ -289,7 +289,7 @@ def _keep(
 
 
 def _forget_other_versions(benchmarks: Sequence[Benchmark], phase: str, record: Record) -> None:
-    """Remove the items of benchmarks that a run measured before their definition changed: they are measured again."""
+    """Remove items of benchmarks whose definition changed since they were measured, so that they run again."""
     present = {benchmark.name: benchmark.version for benchmark in benchmarks}
     kept = [reading for reading in record.readings if reading.phase == phase and reading.benchmark in present]
     for name in {reading.benchmark for reading in kept if definition(reading) != present[reading.benchmark]}:
@@ -297,7 +297,7 @@ def _forget_other_versions(benchmarks: Sequence[Benchmark], phase: str, record: 
 
 
 def _is_kept(name: str, phase: str, record: Record) -> bool:
-    """Whether the per-item values of a benchmark are there and whole; damaged ones are measured again, and said so."""
+    """Check whether a benchmark's per-item values exist and are intact; damaged ones are measured again with a note."""
     file = items_file(record.folder, phase, name)
     if not file.exists():
         return False
@@ -311,7 +311,7 @@ def _is_kept(name: str, phase: str, record: Record) -> bool:
 def _measured(
     benchmark: Any, measuring: Callable[[], Outcome], record: Record
 ) -> tuple[Outcome | Exception, Stage, dict[str, Any]]:
-    """Return what a benchmark gives, or the error that other processes must know of; what it took; and what it read."""
+    """Return a benchmark's outcome, or the error that other processes must know; its time and memory; its inputs."""
     from fairlab.data.reads import noting_reads
 
     taken = Stage()
@@ -330,7 +330,7 @@ def _measured(
 
 
 def add(outcome: Outcome, phase: str, record: Record, change: str = "change") -> None:
-    """Put an outcome into the record, in place of what a killed run may have left of it."""
+    """Add an outcome to the record, replacing any results left by a killed run."""
     seed = record.config["seed"]
     readings = [replace(reading, phase=phase, seed=seed) for reading in outcome.readings]
     comparisons = [replace(comparison, phase=change) for comparison in outcome.comparisons]
@@ -345,7 +345,7 @@ def add(outcome: Outcome, phase: str, record: Record, change: str = "change") ->
 
 
 def adjusted(comparisons: Sequence[Comparison], change: str) -> list[Comparison]:
-    """Comparisons with Holm's adjustment over the headline ones of the phase ``change``."""
+    """Return comparisons with Holm's adjustment over the headline ones of the phase ``change``."""
     from fairlab.metrics.significance import holm
 
     family = [k for k, entry in enumerate(comparisons) if entry.headline and entry.phase == change]

@@ -1,4 +1,4 @@
-"""Counterfactual fairness and performance of a safety classifier, on scores by models that saw no version of a text.
+"""Counterfactual fairness and performance of a safety classifier, on scores of models that saw no version of a text.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", sections 3 and 5.
 Shape letters: R repeats, N texts, S counterfactual sets, K slices, B bootstrap draws.
@@ -31,25 +31,25 @@ CHANGED = (
     "acv_safe_uncalibrated",
     "acv_unsafe_uncalibrated",
 )
-OF_OTHERS = ("average_precision", "acv", "acv_uncalibrated")  # changes that are given of other models beside
+OF_OTHERS = ("average_precision", "acv", "acv_uncalibrated")  # changes that are also given for other models
 
 
 class Safety(Benchmark):
-    """Table 3 of the paper and what stands behind it, with intervals by resampling counterfactual sets whole.
+    """Table 3 of the paper and its components, with intervals from resampling whole counterfactual sets.
 
     By harm: average precision of the seeds and of seeds and versions, average counterfactual variance (ACV) of all
-    sets, of the safe and of the unsafe ones, share of sets whose scores fall on both sides of the threshold; by harm
-    and identity category: ACV, the largest gap between sliced averages and the equalised-odds gap; by subgroup: the
-    sliced averages. Values are means over repeats, average precision over repeats and folds. Texts with no label or one
-    only for a harm give its variances alone.
+    sets, of the safe and of the unsafe ones, share of sets whose scores are on both sides of the threshold. By harm and
+    identity category: ACV, the largest gap between sliced averages and the equalised-odds gap. By subgroup: the sliced
+    averages. Values are means over repeats, average precision over repeats and folds. Texts with no label or only one
+    label for a harm give its variances only.
 
     Args:
-        of: the texts to measure on: ``test``, ``validation``, or the name of a held-out data set.
-        threshold: score from which a text counts as unsafe, above 0 and below 1.
-        limit: most counterfactual sets, spread evenly over the texts; None takes all.
+        of: Texts to measure on: ``test``, ``validation``, or the name of a held-out dataset.
+        threshold: Score from which a text counts as unsafe, above 0 and below 1.
+        limit: Maximum number of counterfactual sets, spread evenly over the texts; None takes all.
 
     Raises:
-        FairlabError: the threshold is no probability; in ``measure``, when the model scored no such texts.
+        FairlabError: The threshold is not a probability, or, in ``measure``, the model scored no such texts.
     """
 
     version: ClassVar[int] = 1
@@ -60,7 +60,7 @@ class Safety(Benchmark):
         QUANTITIES,
         topic=ALIKE,
         citation=CITATION,
-        needs=("labels",),
+        needs=("harm_scores",),
     )
 
     def __init__(self, *, of: str, threshold: float, limit: int | None = None) -> None:
@@ -121,7 +121,7 @@ class Safety(Benchmark):
         return result
 
     def _limited(self, judged: Judged) -> Judged:
-        """What was judged of the texts measured."""
+        """Return the scores restricted to the measured texts."""
         if self.limit is None:
             return judged
         texts = judged.parts[self.of].texts
@@ -131,7 +131,7 @@ class Safety(Benchmark):
         return replace(judged.only(self.of, chosen), beside=beside)
 
     def _best_source(self, judged: Judged, of_harm: OfHarm, own: Quantity) -> tuple[Quantity, Note]:
-        """Table 6: average precision above the best of all source scores; it is the best one on the very test texts."""
+        """Return table 6: average precision above the best source score, which is chosen on these very test texts."""
         scores = np.nan_to_num(judged.source_scores, nan=0.0)
         values = [of_harm.precision_value(column, of_harm.seeds) for column in scores.T]
         best = int(np.nanargmax(values))
@@ -141,7 +141,7 @@ class Safety(Benchmark):
 
 
 def _items(part: Predicted) -> dict[str, Array]:
-    """Scores by harm, calibrated, and before calibration under another name."""
+    """Return calibrated scores by harm, and uncalibrated scores under another name."""
     return dict(part.scores) | {_raw(harm): scores for harm, scores in part.uncalibrated.items()}
 
 
@@ -152,7 +152,7 @@ def _raw(harm: str) -> str:
 def _of_other(
     of_harm: OfHarm, name: str, part: Predicted, now: list[Quantity], earlier: list[Quantity]
 ) -> list[Quantity]:
-    """Changes of another model from the baseline, and of this model from the other one."""
+    """Return changes of another model from the baseline, and of this model from the other one."""
     word = name.replace(" ", "_")
     others = of_harm.compared(part)
     return [
@@ -170,7 +170,7 @@ def _of_other(
 def _paired(
     some: list[Quantity], others: list[Quantity], names: tuple[str, ...], harm: str
 ) -> list[tuple[Quantity, Quantity]]:
-    """Quantities of a harm that both have, one beside the other."""
+    """Return pairs of a harm's quantities that are in both lists."""
     by_name = {one.name: one for one in others if one.subset == harm}
     return [
         (one, by_name[one.name]) for one in some if one.subset == harm and one.name in names and one.name in by_name
@@ -182,7 +182,7 @@ def _relative(entry: Quantity, earlier: Quantity) -> Quantity:
 
 
 def _ratio(entry: Quantity, earlier: Quantity, name: str) -> Quantity:
-    """Per cent above an earlier quantity, draw by draw."""
+    """Return the per cent change from an earlier quantity, draw by draw."""
     with np.errstate(invalid="ignore", divide="ignore"):
         draws = 100 * (entry.draws / earlier.draws - 1)
         value = 100 * (np.float64(entry.value) / earlier.value - 1)

@@ -1,4 +1,4 @@
-"""Quantities of the safety benchmark: what each is, and how they are computed for one harm.
+"""Quantities of the safety benchmark: their definitions, and their computation for one harm.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", sections 3 and 5.
 Shape letters: R repeats, N texts, S counterfactual sets, K slices, B bootstrap draws.
@@ -26,7 +26,7 @@ from fairlab.types import QuantityInfo
 Array = NDArray[np.float64]
 TRUTHS = {"safe": SAFE, "unsafe": UNSAFE}
 UNCALIBRATED, ODDS = "uncalibrated", "equalised_odds_gap"
-MOST_SHOWN = 18  # subgroups of a category whose averages are readings of their own; of more only the gap is
+MOST_SHOWN = 18  # subgroups of a category with readings of their averages; with more only the gap is read
 CITATION = """\
 @inproceedings{sturman2024debiasing,
   title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
@@ -35,7 +35,7 @@ CITATION = """\
   year = {2024}
 }
 """
-# What is measured, by the name of the texts, where that is not the test folds.
+# Titles by the name of the measured texts, for texts other than the test folds.
 TITLES = {
     "bias_madlibs": "Bias Madlibs",
     "hatecheck": "HateCheck",
@@ -55,7 +55,7 @@ VARIANCES = {
 
 
 def _of_variance(name: str, label: str, meaning: str) -> dict[str, QuantityInfo]:
-    """Return a variance, by calibrated scores and by those before calibration, and the changes of both."""
+    """Return the descriptions of a variance, by calibrated and uncalibrated scores, and of the changes of both."""
     before = "before calibration"
     raw = f"{name}_{UNCALIBRATED}"
     changed = f"{OF_THE_BASELINE} (negative is fairer)"
@@ -70,7 +70,7 @@ def _of_variance(name: str, label: str, meaning: str) -> dict[str, QuantityInfo]
 
 
 def _of_others(name: str, label: str) -> dict[str, QuantityInfo]:
-    """Return the changes of a quantity between models other than the baseline."""
+    """Return the descriptions of the changes of a quantity between models other than the baseline."""
     return {
         f"{name}_change_of_*": _change(
             f"change of {label} by {{}}", f"change of the {label} by another model, {OF_THE_BASELINE}"
@@ -129,13 +129,13 @@ QUANTITIES = {
 
 
 class OfHarm:
-    """The quantities of one harm, for any scores of the same texts.
+    """Quantities of one harm, for any scores of the same texts.
 
     Args:
-        part: the texts and their folds.
-        harm: name of the harm that is judged.
-        truth: (N,), 1 for a text with the harm, 0 for one without, -1 for a text that nobody judged.
-        threshold: score from which a text counts as unsafe.
+        part: Texts and their folds.
+        harm: Name of the judged harm.
+        truth: 1 for a text with the harm, 0 for one without, -1 for a text without a judgement, (N,).
+        threshold: Score from which a text counts as unsafe.
     """
 
     def __init__(self, part: Predicted, harm: str, truth: NDArray[np.int64], threshold: float) -> None:
@@ -161,11 +161,11 @@ class OfHarm:
         self.set_truth, self.set_category = truth[where], self.categories[where]
 
     def quantities(self, scores_RN: Array, uncalibrated_RN: Array | None = None) -> list[Quantity]:
-        """All of them; the first one is the average precision of the seeds. Without both labels, the variances.
+        """Return all quantities, the average precision of the seeds first; only the variances if a label is missing.
 
         Args:
-            scores_RN: calibrated scores.
-            uncalibrated_RN: the scores before calibration, whose variances are given as well.
+            scores_RN: Calibrated scores.
+            uncalibrated_RN: Scores before calibration, whose variances are returned as well.
         """
         found = self._calibrated(scores_RN)
         if uncalibrated_RN is not None:
@@ -173,19 +173,19 @@ class OfHarm:
         return found
 
     def uncalibrated(self, scores_RN: Array) -> list[Quantity]:
-        """Variances of the harm by scores before calibration."""
+        """Return variances of the harm by scores before calibration."""
         kept = ("acv", "acv_safe", "acv_unsafe")
         some = [one for one in self._variances(scores_RN) if one.subset == self.harm and one.name in kept]
         return [replace(one, name=f"{one.name}_{UNCALIBRATED}", headline=False) for one in some]
 
     def compared(self, part: Predicted) -> list[Quantity]:
-        """The few quantities that are compared of other models: average precision, and variance by both scores."""
+        """Return the few quantities compared between models: average precision, and variance by both scores."""
         scores = part.scores[self.harm]
         found = [self.precision(scores, self.seeds)] if len(set(self.truth[self.all])) == 2 else []
         return [*found, *self._variances(scores)[:1], *self.uncalibrated(part.uncalibrated[self.harm])[:1]]
 
     def at_threshold(self, scores_RN: Array) -> list[Quantity]:
-        """What the threshold gives by mean scores: precision, recall, false-positive rate of the seeds, and odds."""
+        """Return results at the threshold by mean scores: the seeds' precision, recall, false-positive rate; odds."""
         cut, mean = self.threshold, scores_RN.mean(axis=0)
         named, unsafe = mean[self.seeds] >= cut, self.truth[self.seeds] == UNSAFE
         keys = [key for key, one in zip(self.keys, self.seeds, strict=True) if one]
@@ -225,18 +225,18 @@ class OfHarm:
         return found
 
     def precision(self, scores: Array, chosen: NDArray[np.bool_]) -> Quantity:
-        """Average precision over some of the texts."""
+        """Return the average precision over some of the texts."""
         keys = [key for key, one in zip(self.keys, chosen, strict=True) if one]
         draws = weighted_draws(lambda weights: self._mean_precision(scores, chosen, weights), keys)
         value = self.precision_value(scores, chosen)
         return Quantity(self.harm, "average_precision", value, draws, int(chosen.sum()), headline=True)
 
     def precision_value(self, scores: Array, chosen: NDArray[np.bool_]) -> float:
-        """The same without draws."""
+        """Return the average precision without draws."""
         return float(self._mean_precision(scores, chosen, None))
 
     def _mean_precision(self, scores: Array, chosen: NDArray[np.bool_], weights: Array | None) -> Array:
-        """Mean over repeats and folds; a fold whose draw holds no unsafe text is left out."""
+        """Return the mean over repeats and folds; a fold is left out if its draw contains no unsafe text."""
         rows = np.broadcast_to(scores, (len(self.folds), len(chosen)))[:, chosen]
         truth = self.truth[chosen]
         found = []
@@ -272,7 +272,7 @@ class OfHarm:
         return Quantity(subset, name, float(some.mean()), draws, n, headline=headline)
 
     def _slices(self, mean: Array, category: str) -> list[Quantity]:
-        """Sliced averages of a category's subgroups, their largest gap, and the equalised-odds gap."""
+        """Return sliced averages of a category's subgroups, their largest gap, and the equalised-odds gap."""
         members = [k for k, name in enumerate(self.subgroups) if name.partition(":")[0] == category]
         inside = np.isin(self.slices, members) & self.all
         scores, truth = mean[inside], self.truth[inside]
@@ -324,7 +324,7 @@ class OfHarm:
 
 
 def _mean_of_defined(values: Array) -> Array:
-    """Mean along the first axis of what is a number; nan where nothing is."""
+    """Return the mean along the first axis without nan values; nan if all values are nan."""
     defined = ~np.isnan(values)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(defined, values, 0).sum(axis=0) / defined.sum(axis=0))

@@ -47,7 +47,7 @@ CITATION = """\
 
 @dataclass(frozen=True)
 class Result:
-    """What one test gives: its number of targets, effect size with bootstrap draws, p-value."""
+    """Result of one test: its number of targets, effect size with bootstrap draws, p-value."""
 
     n: int
     effect_size: float
@@ -59,29 +59,29 @@ class SEAT(Benchmark):
     """Effect sizes and one-sided p-values of association tests.
 
     Quantity per test: ``effect_size`` (positive: the first targets lean to the first attributes, for the gender tests
-    the stereotype), with the permutation test's p-value and that value adjusted for all tests asked. Over all tests,
-    subset ``average``: ``absolute_effect_size`` and ``significant_tests`` (per cent with p < 0.01, not adjusted; its
-    interval takes the tests for independent). A test that cannot be run takes ``average`` and the adjusted p-values
-    with it: they are over the tests asked or not at all.
+    the stereotype), with the permutation test's p-value and that value adjusted for all requested tests. Over all
+    tests, subset ``average``: ``absolute_effect_size`` and ``significant_tests`` (per cent with p < 0.01, not adjusted;
+    its interval treats the tests as independent). If a test cannot be run, there is neither ``average`` nor an adjusted
+    p-value, since both cover all requested tests.
 
-    Intervals resample the targets' names and terms, each with all its sentences, where the words are known: of the
-    numbered tests by the word test beside them, and of one's own; else sentences. The attributes are not resampled.
-    P-values split sentences, as in sent-bias; sentences of one name are not independent, so they are smaller than for
-    as many unrelated ones. The interval of ``absolute_effect_size`` stays above 0 even where every effect size is 0.
-    The items are each test's associations, X then Y.
+    Intervals resample the targets' names and terms, each with all its sentences, if the words are known: for numbered
+    tests from the word test of the same name, and for user-defined tests; otherwise they resample sentences. The
+    attributes are not resampled. P-values split sentences, as in sent-bias; sentences of one name are not independent,
+    so p-values are smaller than for the same number of unrelated sentences. The interval of ``absolute_effect_size``
+    stays above 0 even if every effect size is 0. The items are each test's associations, X then Y.
 
     Args:
-        tests: names of the tests. ``6b`` is the sentence test ``sent-weat6b``, ``weat6b`` the word test of that name;
-            any other name, such as ``religion1`` or ``angry_black_woman_stereotype``, is the sentence test, ``sent-``
-            before it or not, or the file of that very name where there is no such sentence test. A path that ends in
-            ``.yaml``, ``.json`` or ``.jsonl`` is a file of one's own, see
+        tests: Names of the tests. ``6b`` is the sentence test ``sent-weat6b``, ``weat6b`` the word test of that name;
+            any other name, such as ``religion1`` or ``angry_black_woman_stereotype``, is the sentence test, with or
+            without ``sent-`` before it, or the file with exactly that name if there is no such sentence test. A path
+            that ends in ``.yaml``, ``.json`` or ``.jsonl`` is a user-defined file, see
             :func:`fairlab.data.association_tests.read_own_tests`: with three or more sets of targets each pair of them
             is a test, ``FILE_TEST_FIRST_vs_SECOND``, and ``average`` is over all pairs.
-        seed: seed of permutations and bootstrap; a test's numbers do not depend on the tests beside it.
-        limit: most targets in each of a test's two sets, spread evenly over it; None takes all.
+        seed: Seed of permutations and bootstrap; a test's numbers do not depend on the other tests.
+        limit: Maximum number of targets in each of a test's two sets, spread evenly over it; None takes all.
 
     Raises:
-        FairlabError: there is no such test, none is given, or a file of one's own is no such file.
+        FairlabError: A test does not exist, no test is given, or a user-defined file is invalid.
     """
 
     version: ClassVar[int] = 2  # 2: intervals resample the targets' words, not their sentences
@@ -110,7 +110,7 @@ class SEAT(Benchmark):
             "significant_tests": QuantityInfo(
                 "significant tests", "tests with p below 0.01 (0 is fair)", "% of tests", 0.0, 0.0, 100.0
             ),
-            "share_significant": QuantityInfo(  # of records older than per cent
+            "share_significant": QuantityInfo(  # in records older than per cent
                 "share of significant tests", "share of tests with p below 0.01 (0 is fair)", "share of tests", 0.0
             ),
         },
@@ -124,7 +124,7 @@ class SEAT(Benchmark):
 
     @property
     def measured_axes(self) -> dict[str, frozenset[str]]:
-        """What numbered tests and one's own are about, where all are known; other tests say it in their names alone."""
+        """Axes of numbered and user-defined tests, if all are known; other tests have their axis in their name only."""
         numbers = {test: NUMBER.match(test) for test in self.files}
         axes = {test: AXES.get(int(number[1]), "") if number else "" for test, number in numbers.items()} | self.axes
         if not self.own:
@@ -189,10 +189,10 @@ class SEAT(Benchmark):
 
 
 def file_of_test(test: str) -> str:
-    """The file of a test, as a name below ``FAIRLAB_DATA``.
+    """Return the file of a test, as a name below ``FAIRLAB_DATA``.
 
     Raises:
-        FairlabError: there is no such test.
+        FairlabError: The test does not exist.
     """
     stems = [test] if test.startswith("weat") else [f"sent-weat{test}", f"sent-{test}", test]
     for file in (f"seat/{stem}.jsonl" for stem in stems):
@@ -203,7 +203,7 @@ def file_of_test(test: str) -> str:
 
 
 def with_words(test: AssociationTest, file: str) -> AssociationTest:
-    """A sentence test with the words that its targets were made of, where the word test of that name can be had."""
+    """Return a sentence test with the words of its targets, if the word test of the same name is available."""
     beside = file.replace("sent-weat", "weat")
     if beside == file or beside not in FILES:
         return test
@@ -219,19 +219,19 @@ def with_words(test: AssociationTest, file: str) -> AssociationTest:
 
 
 def associations_of_test(test: AssociationTest, embeddings: Mapping[str, Array]) -> Array:
-    """Associations (|X| + |Y|,) of a test's targets, X then Y, from the embedding of each of its texts."""
+    """Return associations (|X| + |Y|,) of a test's targets, X then Y, from the embedding of each of its texts."""
     X, Y, A, B = (np.stack([embeddings[text] for text in part]) for part in test.sets)
     return associations(np.concatenate([X, Y]), A, B)
 
 
 def result_of_test(test: AssociationTest, values: NDArray[np.floating], seed: int) -> Result:
-    """Result of a test from the associations of its targets, X then Y.
+    """Return the result of a test from the associations of its targets, X then Y.
 
     Raises:
-        FairlabError: the effect size is undefined.
+        FairlabError: The effect size is undefined.
     """
     x, y = np.split(values, [len(test.targ1)])
-    # Tests that share their targets resample them alike, so that the interval of the average sees what they share.
+    # Tests with the same targets resample them identically, so that the average's interval reflects their dependence.
     draws_seed = [seed, zlib.crc32("\n".join([*test.targ1, "", *test.targ2]).encode())]
     words = (test.words[: len(x)], test.words[len(x) :]) if test.words else None
     return Result(
@@ -243,7 +243,7 @@ def result_of_test(test: AssociationTest, values: NDArray[np.floating], seed: in
 
 
 def seat_quantities(results: Mapping[str, Result], complete: bool) -> list[Quantity]:
-    """Quantities of every test, and over all tests where the results are ``complete``."""
+    """Return quantities of every test, and over all tests if the results are ``complete``."""
     if not results:
         return []
     p_values = np.array([result.p_value for result in results.values()])

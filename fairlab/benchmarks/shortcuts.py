@@ -1,7 +1,7 @@
-"""Shortcut X-ray of a labelled data set: what gives the label away on the surface.
+"""Shortcut X-ray of a labelled dataset: surface features that reveal the label.
 
-A measure of data, not of a model: n-grams that go with a label, where they stand, how far documents lie from other
-labels in shortcut space, and how well a bag of words of the last field alone finds the label.
+It measures data, not a model: n-grams associated with a label, their positions, the distance of documents from other
+labels in shortcut space, and the accuracy of a bag of words of the last field alone.
 
 Source: Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 3, for the n-grams; Yang et al.
 2025 (RAZOR), equations 12 and 14, for gamma; Gururangan et al. 2018, "Annotation Artifacts in Natural Language
@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
+from fairlab.benchmarks.readings import Quantity, evenly, one_of, outcome
 from fairlab.data.stream.manifest import dataset_rows
 from fairlab.metrics.bootstrap import mean_draws
 from fairlab.metrics.lmi import (
@@ -34,7 +33,7 @@ from fairlab.metrics.surface_probe import commonest_share, probe, too_little, tr
 from fairlab.protocols import DataBenchmark
 from fairlab.record import Note, Outcome
 from fairlab.text.surface_tokens import negations, surface_tokens
-from fairlab.types import PERSIST, CannotScore, Description, FairlabError, QuantityInfo, Row
+from fairlab.types import PERSIST, Description, FairlabError, QuantityInfo, Row
 
 CITATION = """\
 @inproceedings{schuster2019towards,
@@ -45,33 +44,33 @@ CITATION = """\
   year = {2019}
 }
 """
-PLACES = 10  # positions of the token map; the last one holds all that follow
-LONGEST = 2  # tokens of an n-gram
+PLACES = 10  # positions of the token map; the last one contains all later positions
+LONGEST = 2  # maximum number of tokens in an n-gram
 
 
 class Shortcuts(DataBenchmark):
-    """What gives the labels of a data set away.
+    """Features of a dataset that reveal its labels.
 
     Quantities of ``claim_only``: ``accuracy`` of the probe, a logistic regression on the words and word pairs of the
     last field alone, in five folds that keep equal texts together, and ``gain`` over the commonest label (the headline;
-    ideal 0); of ``untouched`` the same of a probe that is trained on the data set and asked about other data. Of
-    ``negation``: ``association``, Cramer's V of whether a text holds a negation with its label (ideal 0). Of ``gamma``:
-    ``mean`` shortcut score of the documents (1 less the mean cosine to the other labels; ideal 0); of more than two
-    labels also of ``gamma_LABEL``, which of two would be the same number twice.
+    ideal 0). Of ``untouched``: the same for a probe that is trained on the dataset and tested on other data. Of
+    ``negation``: ``association``, Cramer's V of whether a text contains a negation with its label (ideal 0). Of
+    ``gamma``: ``mean`` shortcut score of the documents (1 less the mean cosine to the other labels; ideal 0). With more
+    than two labels there is also ``gamma_LABEL``; with two labels both values would be the same.
 
     Args:
-        label: name of the column that holds the label.
-        fewest: number of occurrences that an n-gram must have to be in the table, at least 1.
-        shown: number of n-grams of each label and length in the table, at least 1.
-        untouched: further labelled data, named as ``dataset`` is, with the same fields and label column, which a
-            rewriter or a filter of the data set never saw. Its texts are left out of the probe's training. None takes
-            none.
-        compat: how shortcut scores are computed: ``paper`` or ``official``, see :mod:`fairlab.metrics.shortcuts`.
-        seed: seed of the five folds.
-        limit: most documents, spread evenly over the data set; None takes all.
+        label: Name of the column with the label.
+        fewest: Minimum number of occurrences of an n-gram in the table, at least 1.
+        shown: Number of n-grams of each label and length in the table, at least 1.
+        untouched: Additional labelled data, named as ``dataset`` is, with the same fields and label column, which a
+            rewriter or a filter of the dataset never saw. Its texts are left out of the probe's training. None disables
+            it.
+        compat: Method of computing shortcut scores: ``paper`` or ``official``, see :mod:`fairlab.metrics.shortcuts`.
+        seed: Seed of the five folds.
+        limit: Maximum number of documents, spread evenly over the dataset; None takes all.
 
     Raises:
-        FairlabError: a value is wrong.
+        FairlabError: A value is invalid.
     """
 
     version: ClassVar[int] = 1
@@ -133,26 +132,17 @@ class Shortcuts(DataBenchmark):
         if fewest < 1 or shown < 1:
             raise FairlabError(f"benchmark.shortcuts.fewest and shown must be at least 1, not {fewest} and {shown}")
 
-    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Raise: this benchmark measures data sets, not models.
-
-        Raises:
-            CannotScore: always.
-        """
-        del backbone, before
-        raise CannotScore("it measures a data set, not a model; give dataset=FILE in place of model=")
-
     def measure_data(self, dataset: str, field: str | Sequence[str], embed: Any, folder: Path) -> Outcome:
-        """Measure a data set.
+        """Measure a dataset.
 
         Args:
-            dataset: a file, an output of ``fairlab.augment``, ``task:NAME``, or a data set of the hub.
-            field: name of the column that holds the texts; of several, the last one is measured.
-            embed: not used; taken because every benchmark of data is called with it.
-            folder: not used; taken because every benchmark of data is called with it.
+            dataset: File, output of ``fairlab.augment``, ``task:NAME``, or dataset of the hub.
+            field: Name of the column with the texts; of several, the last one is measured.
+            embed: Unused; accepted because every benchmark of data is called with it.
+            folder: Unused; accepted because every benchmark of data is called with it.
 
         Raises:
-            FairlabError: no text can be read, a row has no label, or there is one label only.
+            FairlabError: No text can be read, a row has no label, or there is only one label.
         """
         del embed, folder
         texts, labels, unread = self._read(dataset, field)
@@ -205,7 +195,7 @@ class Shortcuts(DataBenchmark):
         return evenly(texts, self.limit), evenly(labels, self.limit), unread
 
     def _probe(self, texts: Sequence[str], labels: Sequence[str]) -> list[Quantity] | str:
-        """Accuracy of the probe and its gain over the commonest label; a sentence where there is too little data."""
+        """Return the probe's accuracy and gain over the commonest label, or a sentence if there is too little data."""
         if short := too_little(labels, texts):
             return f"no probe of the last field: {short}"
         return gained(probe(texts, labels, self.seed), labels, "claim_only")
@@ -213,7 +203,7 @@ class Shortcuts(DataBenchmark):
     def _untouched(
         self, texts: Sequence[str], labels: Sequence[str], dataset: str, field: str | Sequence[str]
     ) -> list[Quantity]:
-        """Of a probe that is trained on the data set, on other data."""
+        """Return the quantities of a probe that is trained on the dataset and tested on other data."""
         others, truth, _ = self._read(dataset, field)
         theirs = {text.strip().casefold() for text in others}
         kept = [place for place, text in enumerate(texts) if text.strip().casefold() not in theirs]
@@ -227,7 +217,7 @@ class Shortcuts(DataBenchmark):
 
 
 def gained(right: NDArray[np.float64], labels: Sequence[str], subset: str) -> list[Quantity]:
-    """Accuracy of a probe and its gain over the commonest label, in per cent."""
+    """Return the accuracy of a probe and its gain over the commonest label, in per cent."""
     commonest = commonest_share(labels)
     return [
         averaged(100.0 * (right - commonest), subset, "gain"),
@@ -236,12 +226,12 @@ def gained(right: NDArray[np.float64], labels: Sequence[str], subset: str) -> li
 
 
 def averaged(values: NDArray[np.floating], subset: str, name: str, ideal: float | None = None) -> Quantity:
-    """Return the mean of one value for each document; ``ideal`` where it depends on the data."""
+    """Return the mean of one value per document; ``ideal`` is given if it depends on the data."""
     return Quantity(subset, name, float(values.mean()), mean_draws(values), len(values), ideal=ideal)
 
 
 def negation(tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> Quantity:
-    """Association of any negation with the label."""
+    """Return the association of any negation with the label."""
     table = presence_table([negations(some) > 0 for some in tokens], labels)
     draws = association_draws(table)
     value = float(cramers_v(table))
@@ -249,7 +239,7 @@ def negation(tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> Quantity
 
 
 def token_places(entry: LMI, tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> NDArray[np.float64]:
-    """Of a token by position, (2, PLACES): occurrences, and the share with its label, 0 where it never stands."""
+    """Return a token's occurrences and their share with its label (0 without any) by position, (2, PLACES)."""
     count = np.zeros((2, PLACES))
     for some, label in zip(tokens, labels, strict=True):
         for place, token in enumerate(some):
@@ -259,5 +249,5 @@ def token_places(entry: LMI, tokens: Sequence[Sequence[str]], labels: Sequence[s
 
 
 def label_key(name: str) -> str:
-    """A label as part of a reading's name."""
+    """Return a label as part of a reading's name."""
     return "".join(character if character.isalnum() else "_" for character in name.casefold())

@@ -13,20 +13,20 @@ from typing import Any
 
 from fairlab.record import Record
 
-STAGES = "stages"  # in a record's provenance
-LOADING = "loading"  # name of the stage that comes before anything is measured or trained
+STAGES = "stages"  # key in a record's provenance
+LOADING = "loading"  # name of the stage before measuring and training
 PROC_STATUS = Path("/proc/self/status")
 
 
 @dataclass
 class Stage:
-    """What a stage took.
+    """Time and memory used by a stage.
 
     Attributes:
-        seconds: seconds that passed.
-        peak_bytes: most memory that the process held while it lasted. Where the system cannot forget an earlier peak
-            (other than Linux), it is the most up to its end.
-        gpu_peak_bytes: most memory of the GPU that torch had taken; None where none was used.
+        seconds: Elapsed seconds.
+        peak_bytes: Peak memory of the process during the stage. If the system cannot reset an earlier peak (other than
+            Linux), it is the peak up to the end of the stage.
+        gpu_peak_bytes: Peak GPU memory allocated by torch; None if no GPU was used.
     """
 
     seconds: float = 0.0
@@ -36,7 +36,7 @@ class Stage:
 
 @contextmanager
 def stage(record: Record, name: str) -> Iterator[None]:
-    """Inside, a stage of a run is done; what it took goes into the record, however it ends."""
+    """Measure a stage of a run inside the context; its time and memory are added to the record, even if it fails."""
     taken = Stage()
     try:
         with timed(taken):
@@ -47,7 +47,7 @@ def stage(record: Record, name: str) -> Iterator[None]:
 
 @contextmanager
 def timed(taken: Stage) -> Iterator[None]:
-    """Inside, something is done; afterwards ``taken`` says what it took."""
+    """Measure the time and memory used inside the context, and write them to ``taken`` afterwards."""
     _forget_peaks()
     started = time.perf_counter()
     try:
@@ -58,7 +58,7 @@ def timed(taken: Stage) -> Iterator[None]:
 
 
 def keep_stage(record: Record, name: str, taken: Stage) -> None:
-    """Put a stage into a record; what an earlier attempt of the same run took is added."""
+    """Add a stage to a record, including the time of earlier attempts of the same run."""
     stages = record.provenance.setdefault(STAGES, {})
     before = Stage(**stages[name]) if name in stages else Stage()
     gpu = [peak for peak in (before.gpu_peak_bytes, taken.gpu_peak_bytes) if peak is not None]
@@ -67,20 +67,23 @@ def keep_stage(record: Record, name: str, taken: Stage) -> None:
 
 
 def stages_of(record: Record) -> dict[str, Stage]:
-    """Stages by name in the order they were begun; none of a record that was written before there were any."""
-    return {name: Stage(**values) for name, values in record.provenance.get(STAGES, {}).items()}
+    """Return the stages by name in the order they were begun; empty for a record that is older than stages."""
+    return {
+        name: Stage(**{key: value for key, value in values.items() if key in Stage.__dataclass_fields__})
+        for name, values in record.provenance.get(STAGES, {}).items()
+    }
 
 
 def _forget_peaks() -> None:
-    """Let the peaks begin anew at what is held now, where the system can."""
+    """Reset the memory peaks to the current usage, if the system supports it."""
     with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # see proc(5): resets the peak and touches nothing else
+        Path("/proc/self/clear_refs").write_text("5")  # see proc(5): resets only the peak
     if (cuda := _cuda()) is not None:
         cuda.reset_peak_memory_stats()
 
 
 def _peak() -> int:
-    """Bytes. What getrusage says on Linux begins at what the process held that started this one."""
+    """Return the peak memory in bytes. On Linux, getrusage would start from the memory of the parent process."""
     if PROC_STATUS.is_file():
         (line,) = (line for line in PROC_STATUS.read_text().splitlines() if line.startswith("VmHWM:"))
         return 1024 * int(line.split()[1])
@@ -92,6 +95,6 @@ def _gpu_peak() -> int | None:
 
 
 def _cuda() -> Any:
-    """Torch's module of GPUs, where a GPU is in use already."""
+    """Return torch's GPU module if a GPU is already in use."""
     torch = sys.modules.get("torch")
     return torch.cuda if torch is not None and torch.cuda.is_initialized() else None

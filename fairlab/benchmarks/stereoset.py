@@ -5,8 +5,8 @@ details of the official code. The protocol ``meade`` is that of Meade et al. 202
 Effectiveness of Debiasing Techniques for Pre-trained Language Models" (bias-bench), which has the intrasentence task
 only and differs from it by a blank.
 
-Published values to check against, which need weights from the hub and the ``data/stereoset/test.json`` of bias-bench
-as ``path`` (gender, protocol ``meade``; it is not the public development set that is read by default, and has 771
+Published values for reference, which need weights from the hub and the ``data/stereoset/test.json`` of bias-bench as
+``path`` (gender, protocol ``meade``; it differs from the public development set that is read by default, and has 771
 examples of gender). The last row is from MABEL's repository:
 
 =======================  =====  =====  =====
@@ -88,8 +88,8 @@ class StereoSet(Benchmark):
     Score of a candidate in the intrasentence task:
 
     - masked LM: arithmetic mean over the subwords of the word that fills the blank of the probability of each at a mask
-      that follows the subwords before it (those after it are absent). Under ``nadeem`` the word is tokenized as it is,
-      under ``meade`` with a blank before it, which makes a difference to byte-level tokenizers such as RoBERTa's alone.
+      that follows the subwords before it (those after it are absent). Under ``nadeem`` the word is tokenized unchanged,
+      under ``meade`` with a blank before it, which only affects byte-level tokenizers such as RoBERTa's.
     - causal LM: geometric mean of the token probabilities of the whole candidate; the first token's is given the start
       token, the others' the candidate alone.
 
@@ -97,39 +97,41 @@ class StereoSet(Benchmark):
 
     - masked LM with a next-sentence head: its probability that the candidate follows the context.
     - causal LM: geometric mean of the probabilities of the candidate's tokens, given the start token, the context (with
-      a full stop where it has no end) and a blank. The authors trained a next-sentence head for models without one and
-      published its weights apart. Their older code divides the mean log-probability of the candidate alone by that of
-      the context; since the context is the same for all three, that is a score of the candidate without its context,
-      and lower is likelier. Neither is offered.
+    a
+      full stop if it has no end) and a blank. The authors trained a next-sentence head for models without one and
+      published its weights separately. Their older code divides the mean log-probability of the candidate alone by that
+      of the context; since the context is the same for all three, that is a score of the candidate without its context,
+      and lower is likelier. fairlab offers neither.
 
-    Quantities per subset, in percent: ``lms`` (of the comparisons of a meaningful candidate with the unrelated one, how
-    many it wins; ideal 100), ``ss`` (examples whose stereotype scores higher than the anti-stereotype; a tie counts for
-    the anti-stereotype; ideal 50), both unweighted means over target terms, and ``icat`` (lms times min(ss, 100 - ss)
-    / 50, from those means; ideal 100). The target term is what the bootstrap resamples; religion has three.
+    Quantities per subset, in percent: ``lms`` (share of comparisons with the unrelated candidate that a meaningful
+    candidate wins; ideal 100), ``ss`` (examples whose stereotype scores higher than the anti-stereotype; a tie counts
+    for the anti-stereotype; ideal 50), both unweighted means over target terms, and ``icat`` (lms times min(ss, 100 -
+    ss) / 50, from those means; ideal 100). The bootstrap resamples target terms; religion has three.
 
-    Subsets: ``gender``, ``profession``, ``race``, ``religion`` are of the intrasentence task, as most papers print
-    them, ``intersentence_gender`` and so on of the other; ``intrasentence`` and ``intersentence`` are over all four
+    Subsets: ``gender``, ``profession``, ``race``, ``religion`` belong to the intrasentence task, as most papers print
+    them, ``intersentence_gender`` and so on to the other; ``intrasentence`` and ``intersentence`` are over all four
     domains of a task (bias-bench's overall is ``intrasentence``), and ``overall`` pools both tasks, as the authors'
-    does. A subset that is not asked for, or whose task cannot be run, has no number.
+    does. A subset that is not requested, or whose task cannot be run, has no number.
 
     Items ``intrasentence`` and ``intersentence`` (N, 3): scores of every example's stereotype, anti-stereotype and
     unrelated candidate, in file order.
 
     Args:
-        protocol: how a candidate is scored: ``nadeem``, as the data set's authors do, or ``meade``, as bias-bench does.
-        task: one or both tasks, ``intrasentence`` and ``intersentence``.
-        domains: names of the domains to measure, such as ``gender``; None takes all four.
-        items: examples to measure: ``all``, or ``regular``, which leaves out examples that the reader finds irregular
+        protocol: Scoring rule of a candidate: ``nadeem``, as the dataset's authors do, or ``meade``, as bias-bench
+            does.
+        task: One or both tasks, ``intrasentence`` and ``intersentence``.
+        domains: Names of the domains to measure, such as ``gender``; None takes all four.
+        items: Examples to measure: ``all``, or ``regular``, which leaves out examples that the reader finds irregular
             (25 of the intrasentence task).
-        path: path of StereoSet's file; None takes ``FAIRLAB_DATA`` or a download.
-        seen_in: data that a method trains on (as ``data.path``); every domain then has a second subset, such as
+        path: Path of StereoSet's file; None takes ``FAIRLAB_DATA`` or a download.
+        seen_in: Data that a method trains on (as ``data.path``). Every domain then has a second subset, such as
             ``gender_seen_targets``, of the examples whose target term occurs there, and so have all domains of a task
-            together, such as ``intrasentence_seen_targets``. The authors of ADEPT filtered StereoSet so, by their
-            repository's README, and CCD followed them.
-        limit: most examples of each domain of each task, spread evenly over the file; None takes all.
+            together, such as ``intrasentence_seen_targets``. The authors of ADEPT filtered StereoSet in this way,
+            according to their repository's README, and CCD followed them.
+        limit: Maximum number of examples per domain and task, spread evenly over the file; None takes all.
 
     Raises:
-        FairlabError: a setting has no such value.
+        FairlabError: A setting has an invalid value.
     """
 
     version: ClassVar[int] = 1
@@ -179,7 +181,7 @@ class StereoSet(Benchmark):
         self.description = variant(self.description, protocol, items, default=(NADEEM, ALL))
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure all examples; ``before`` holds the ``items`` of an earlier measurement."""
         scorer = likelihood(backbone)
         examples = self._asked()
         flagged = irregular_items(examples)
@@ -203,14 +205,14 @@ class StereoSet(Benchmark):
         return outcome(self.description, measured(scores), earlier, items=scores, not_run=not_run, notes=notes)
 
     def _asked(self) -> list[StereoSetItem]:
-        """Return the examples of the domains and tasks asked for."""
+        """Return the examples of the requested domains and tasks."""
         found = read_stereoset(locate(SOURCE, self.path))
         return [one for one in found if one.domain in self.domains and one.task in self.tasks]
 
     def _measured(
         self, examples: Sequence[StereoSetItem], flagged: Collection[str]
     ) -> tuple[list[StereoSetItem], dict[str, list[StereoSetItem]]]:
-        """Return those of the examples that are measured, all and by task."""
+        """Return the examples to measure, all and by task."""
         kept = [one for one in examples if self.items != REGULAR or one.id not in flagged]
         kept = evenly(kept, self.limit, of=lambda one: (one.task, one.domain))
         return kept, {task: [one for one in kept if one.task == task] for task in self.tasks}
@@ -232,10 +234,10 @@ class StereoSet(Benchmark):
         ]
 
     def _scores(self, scorer: MaskedLM | CausalLM, task: str, examples: Sequence[StereoSetItem]) -> Array:
-        """Scores (N, 3).
+        """Return the scores (N, 3) of the examples' candidates.
 
         Raises:
-            CannotScore: the protocol or the model has no such task.
+            CannotScore: The protocol or the model does not support the task.
         """
         progress = f"{self.name} {task}"
         if task == INTER and self.protocol == MEADE:
@@ -265,16 +267,16 @@ class StereoSet(Benchmark):
 def word_probabilities(
     scorer: MaskedLM, examples: Sequence[StereoSetItem], *, blank: bool, progress: str = ""
 ) -> Array:
-    """Intrasentence scores (N, 3) under a masked LM: mean probability of the subwords of the word filled in.
+    """Return intrasentence scores (N, 3) under a masked LM: mean probability of the subwords of the filled-in word.
 
     Args:
-        scorer: likelihood scorer of the masked LM.
+        scorer: Likelihood scorer of the masked LM.
         examples: N examples of the intrasentence task.
-        blank: whether to tokenize words with a blank before them.
-        progress: title of a progress bar.
+        blank: Whether to tokenize words with a blank before them.
+        progress: Title of a progress bar.
 
     Raises:
-        CannotScore: a context is too long for the model.
+        CannotScore: A context is too long for the model.
     """
     tokenizer = scorer.backbone.tokenizer
     words = [" " * blank + word for example in examples for word in example.words]
@@ -298,13 +300,13 @@ def word_probabilities(
 
 
 def sentence_probabilities(scorer: CausalLM, examples: Sequence[StereoSetItem], progress: str = "") -> Array:
-    """Intrasentence scores (N, 3) under a causal LM: geometric mean of the token probabilities of the candidate."""
+    """Return intrasentence scores (N, 3) under a causal LM: geometric mean of the candidate's token probabilities."""
     texts = [sentence for example in examples for sentence in example.sentences]
     return np.exp(scorer.log_likelihoods(texts, start_apart=True, progress=progress).means).reshape(-1, 3)
 
 
 def continuation_probabilities(scorer: CausalLM, examples: Sequence[StereoSetItem], progress: str = "") -> Array:
-    """Intersentence scores (N, 3) under a causal LM: geometric mean of the candidate's tokens, given the context."""
+    """Return intersentence scores (N, 3) under a causal LM: geometric mean over candidate tokens, given the context."""
     pairs = [
         (example.context if example.context.endswith(ENDS) else example.context + ".", " " + sentence)
         for example in examples
@@ -314,7 +316,7 @@ def continuation_probabilities(scorer: CausalLM, examples: Sequence[StereoSetIte
 
 
 def seen_targets(examples: Sequence[StereoSetItem], path: str) -> set[str]:
-    """Target terms of the examples that occur in training data, case-folded, at word boundaries."""
+    """Return target terms of the examples that occur in training data, case-folded, at word boundaries."""
     finder = TermFinder(example.target for example in examples)
     return {span.term for text in texts_of_groups(path) for span in finder.find(text)}
 
@@ -326,13 +328,13 @@ def stereoset_quantities(
     *,
     seen: set[str] | None = None,
 ) -> list[Quantity]:
-    """Quantities of every domain and task that has scores, and over all where all is there.
+    """Return quantities of every domain and task with scores, and over all if every part is present.
 
     Args:
-        by_task: the examples of each task.
-        domains: names of the domains measured.
-        scores: for each task, scores (N, 3) of its examples' candidates.
-        seen: target terms that have a second subset of their own in every domain; None leaves it out.
+        by_task: Examples of each task.
+        domains: Names of the domains measured.
+        scores: Scores (N, 3) of the examples' candidates, by task.
+        seen: Target terms that have a second subset of their own in every domain; None leaves it out.
     """
     tasks = [task for task in by_task if task in scores]
     every = len(domains) == len(DOMAINS)
@@ -374,14 +376,14 @@ def _of_subset(
 
 
 def by_term(targets: Sequence[str], values: NDArray[np.floating]) -> Array:
-    """Mean of the values (N,) of each target's examples, (T,), targets in the order they first occur."""
+    """Return the mean of the values (N,) of each target's examples, (T,), targets in the order they first occur."""
     terms = {target: k for k, target in enumerate(dict.fromkeys(targets))}
     places = [terms[target] for target in targets]
     return np.bincount(places, weights=values, minlength=len(terms)) / np.bincount(places, minlength=len(terms))
 
 
 def item_warnings(examples: Sequence[StereoSetItem], scores_N3: NDArray[np.floating]) -> list[str]:
-    """What a reader of the numbers must know of the scores: no knowledge of language, nothing but ties."""
+    """Return warnings for a reader of the scores: no knowledge of language, or only ties."""
     if not examples:
         return []
     lms = float(mean_percent(by_term([example.target for example in examples], related(scores_N3))))

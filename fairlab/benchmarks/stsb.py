@@ -37,8 +37,8 @@ class STSB(Benchmark):
     """Spearman correlation, times 100, on the development pairs.
 
     Args:
-        path: path of ``dev.tsv``; None takes ``FAIRLAB_DATA`` or a download.
-        limit: most pairs, spread evenly over the file; None takes all.
+        path: Path of ``dev.tsv``; None takes ``FAIRLAB_DATA`` or a download.
+        limit: Maximum number of pairs, spread evenly over the file; None takes all.
     """
 
     version: ClassVar[int] = 1
@@ -59,7 +59,7 @@ class STSB(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure all pairs; ``before`` holds the ``items`` of an earlier measurement."""
         try:
             pairs = self._pairs()
         except DataUnavailable as error:
@@ -88,5 +88,5 @@ def _quantity(cosines: NDArray[np.floating], scores: NDArray[np.floating]) -> Qu
 def spearman_points(
     cosines: NDArray[np.floating], scores: NDArray[np.floating], axis: int = -1
 ) -> NDArray[np.floating]:
-    """Spearman correlation times 100."""
+    """Return the Spearman correlation times 100."""
     return 100 * spearman(cosines, scores, axis)

@@ -1,4 +1,4 @@
-"""Versions of benchmarks' definitions: which one fairlab measures by now, and whether two readings can be compared."""
+"""Versions of benchmarks' definitions: fairlab's current version, and whether two readings can be compared."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ OF_TASKS = "classification"  # the benchmark whose readings have the names of ta
 
 @cache
 def _versions() -> Mapping[str, int]:
-    """Return versions by module, read from the source: importing all benchmarks takes seconds."""
+    """Return versions by module, read from the source, since importing all benchmarks takes seconds."""
     texts = {file.stem: file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("*.py")}
     return {name: int(found[1]) for name, text in texts.items() if (found := VERSION.search(text))}
 
 
 def present_version(benchmark: str) -> int | None:
-    """Return the version of fairlab's own benchmark; None if fairlab has none of that name.
+    """Return the version of fairlab's own benchmark; None if fairlab has no benchmark with that name.
 
     Args:
-        benchmark: name of the benchmark in the keys of its readings, with or without a protocol.
+        benchmark: Name of the benchmark in the keys of its readings, with or without a protocol.
 
     Example:
         >>> present_version("rte_probe"), present_version("mnli"), present_version("of_my_own")
@@ -43,7 +43,7 @@ def definition(reading: Reading) -> int:
 
 
 def outdated(reading: Reading) -> str:
-    """Return a few words on a reading of another version than the present one; empty for all others.
+    """Return a short remark on a reading of a version other than the current one; empty for all others.
 
     Example:
         >>> outdated(Reading("stsb", "dev", "spearman", 80.0, "x 100", 100.0, 9, 79.0, 81.0, version=2))
@@ -58,7 +58,7 @@ def outdated(reading: Reading) -> str:
 
 
 def other_definition(first: Reading, second: Reading) -> str:
-    """Return a sentence on two readings whose definitions differ, with a remedy; empty if they do not."""
+    """Return a sentence on two readings whose definitions differ, with a remedy; empty if they do not differ."""
     versions = sorted([definition(first), definition(second)])
     if versions[0] == versions[1]:
         return ""

@@ -1,8 +1,8 @@
 """WinoBias: whether a language model expects the pronoun of an occupation's stereotype.
 
-Source: the sentences are those of Zhao et al. 2018, "Gender Bias in Coreference Resolution: Evaluation and Debiasing
+Source: The sentences are those of Zhao et al. 2018, "Gender Bias in Coreference Resolution: Evaluation and Debiasing
 Methods". Their test compares the accuracy of a coreference system on stereotypical and anti-stereotypical sentences;
-what is asked here of a language model, which of the two sentences it finds likelier, is this project's.
+the question for a language model, which of the two sentences it finds likelier, is this project's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
 from fairlab.types import PERSIST, Description, ItemTexts, QuantityInfo, Workload
 
-PUBLISHED = 1584  # pairs: 396 of each type and split
+PUBLISHED = 1584  # number of pairs: 396 of each type and split
 ALL = "all"
 CITATION = """\
 @inproceedings{zhao2018gender,
@@ -37,28 +37,28 @@ CITATION = """\
 
 
 class WinoBias(Benchmark):
-    """Preference for the stereotypical over the anti-stereotypical pronoun, in sentences alike but for it.
+    """Preference for the stereotypical over the anti-stereotypical pronoun, in sentences that differ only in it.
 
     "The mechanic gave the clerk a present because it was [her | his] birthday": the pronoun refers to the clerk, one of
     the 20 occupations that the authors, by United States statistics, call female; so ``her`` is the stereotypical one.
-    In ``type1`` only what is said tells whom a pronoun refers to, in ``type2`` the syntax does. In 779 of the 1,565
-    usable pairs the stereotypical pronoun is male, so that a liking for one gender alone gives 50.
+    In ``type1`` only the content determines the referent of a pronoun, in ``type2`` the syntax does. In 779 of the
+    1,565 usable pairs the stereotypical pronoun is male, so that a preference for one gender alone gives 50.
 
-    A masked LM is asked for log p(pronoun | sentence with it masked), and where two pronouns differ for the sum over
-    both, both masked; a causal LM for the log-likelihood of the whole sentence; see
+    For a masked LM the score is log p(pronoun | sentence with it masked), or, if two pronouns differ, the sum over
+    both, both masked; for a causal LM it is the log-likelihood of the whole sentence; see
     :func:`~fairlab.benchmarks.likelihoods.pronoun_log_likelihoods`.
 
     Quantities of the subsets ``type1``, ``type2`` (development and test files together) and ``all``: ``pro_preferred``
-    (percent of pairs of which the stereotypical version is likelier, a tie is one half; ideal 50; the headline over
-    ``all``) and ``margin`` (mean of its log-likelihood less that of the other version, in nats; ideal 0).
+    (percent of pairs whose stereotypical version is likelier, a tie is one half; ideal 50; the headline over ``all``)
+    and ``margin`` (mean of its log-likelihood minus that of the other version, in nats; ideal 0).
 
-    Pairs whose two lines differ in more than pronouns, slips of the data, are left out and counted in a note. Intervals
-    resample the twins of the data, two sentences about the same two occupations, one for each being referred to; that
-    other twins are about the same occupations is not seen, so that intervals are somewhat too narrow. Items per type
-    (P, 2): log-likelihoods of the stereotypical and the anti-stereotypical version.
+    Pairs whose two lines differ in more than pronouns, errors of the data, are left out and counted in a note.
+    Intervals resample the twins of the data: two sentences about the same two occupations, one for each of them as the
+    referent. Different twins about the same occupations are treated as independent, so intervals are somewhat too
+    narrow. Items per type (P, 2): log-likelihoods of the stereotypical and the anti-stereotypical version.
 
     Args:
-        limit: most pairs of each type, spread evenly over its files; None takes all.
+        limit: Maximum number of pairs per type, spread evenly over its files; None takes all.
     """
 
     version: ClassVar[int] = 1
@@ -144,7 +144,7 @@ class WinoBias(Benchmark):
 
 
 def winobias_quantities(clusters: Mapping[str, Sequence[str]], items: Items) -> list[Quantity]:
-    """Quantities of both types and of all pairs, from log-likelihoods (P, 2) and clusters of the pairs per type."""
+    """Return quantities of both types and of all pairs, from log-likelihoods (P, 2) and pair clusters per type."""
     margins = {kind: items[kind][:, 0] - items[kind][:, 1] for kind in TYPES}
     margins[ALL] = np.concatenate([margins[kind] for kind in TYPES])
     labels = {**clusters, ALL: [label for kind in TYPES for label in clusters[kind]]}

@@ -1,8 +1,9 @@
-"""Winogender: which pronoun a language model prefers, and whether that follows who does the work.
+"""Winogender: which pronoun a language model prefers, and whether that follows employment statistics.
 
-Source: the sentences and the statistics of occupations are those of Rudinger et al. 2018, "Gender Bias in Coreference
-Resolution". Their test asks a coreference system whom the pronoun refers to; what is asked here of a language model,
-which pronoun it expects, is this project's. Like theirs, it is set against the share of women in an occupation.
+Source: The sentences and the statistics of occupations are those of Rudinger et al. 2018, "Gender Bias in Coreference
+Resolution". Their test asks a coreference system for the pronoun's referent; the question for a language model, which
+pronoun it expects, is this project's. As in their test, the result is compared with the share of women in an
+occupation.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
 from fairlab.types import PERSIST, Description, FairlabError, ItemTexts, QuantityInfo, Workload
 
-PUBLISHED = 240  # schemas of three sentences
+PUBLISHED = 240  # number of schemas, with three sentences each
 SENTENCES = "winogender/all_sentences.tsv"
 CITATION = """\
 @inproceedings{rudinger2018gender,
@@ -40,23 +41,23 @@ CITATION = """\
 class Winogender(Benchmark):
     """Preference for the male, female or neutral pronoun in sentences that fit all three.
 
-    A masked LM is asked for log p(pronoun | sentence with it masked), in the form the sentence needs (he, him or his;
-    she or her; they, them or their), a causal LM for the log-likelihood of the whole sentence with each; see
+    For a masked LM the score is log p(pronoun | sentence with it masked), in the form the sentence needs (he, him or
+    his; she or her; they, them or their), for a causal LM the log-likelihood of the whole sentence with each; see
     :func:`~fairlab.benchmarks.likelihoods.pronoun_log_likelihoods`.
 
     Quantities, subset ``all``: ``male_ratio`` (share of schemas in which the male pronoun is likelier than the female
-    one, a tie is one half; ideal 0.5), ``margin`` (mean of the male log-likelihood less the female one, in nats; ideal
+    one, a tie is one half; ideal 0.5), ``margin`` (mean of the male log-likelihood minus the female one, in nats; ideal
     0), ``neutral_first`` (share in which the neutral pronoun is likelier than both, ties shared; no ideal: it depends
-    on how usual singular they is, and in 34 schemas a verb that agrees with it, "were" for "was", gives it away).
-    Subset ``occupations``, the headline: ``women_correlation`` (Pearson's r over the 60 occupations between the percent
-    of women among those who work in them, United States 2015-2016, and the mean margin in the two schemas whose pronoun
-    refers to the person of that occupation; ideal 0, negative: pronouns follow who does the work).
+    on how usual singular they is, and in 34 schemas a verb that agrees with it, "were" for "was", reveals it). Subset
+    ``occupations``, the headline: ``women_correlation`` (Pearson's r over the 60 occupations between the percent of
+    women among the employed, United States 2015-2016, and the mean margin in the two schemas whose pronoun refers to
+    the person of that occupation; ideal 0, negative: pronouns follow employment).
 
     Intervals resample occupations, with their four schemas each. Items (S, 3): log-likelihoods of the male, female and
     neutral version of each schema.
 
     Args:
-        limit: most occupations, spread evenly over the file, each with its four schemas; None takes all.
+        limit: Maximum number of occupations, spread evenly over the file, each with its four schemas; None takes all.
     """
 
     version: ClassVar[int] = 1
@@ -94,7 +95,7 @@ class Winogender(Benchmark):
         self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure; ``before`` holds the ``items`` of an earlier measurement."""
+        """Measure all schemas; ``before`` holds the ``items`` of an earlier measurement."""
         found = schemas(read_winogender(locate(SENTENCES)))
         women = read_occupation_statistics(locate("winogender/occupations-stats.tsv"))
         if missing := sorted({schema.occupation for schema in found} - set(women)):
@@ -131,12 +132,12 @@ class Winogender(Benchmark):
 
 
 def _margins(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Log-likelihood of the male pronoun less that of the female one, per schema, in nats; positive prefers male."""
+    """Return the male minus the female pronoun's log-likelihood per schema, in nats; positive prefers male."""
     return scores_S3[:, 0] - scores_S3[:, 1]
 
 
 def _neutral_first(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
-    """1 for each schema whose neutral version is the likeliest, 1/k where k versions share the first place, else 0."""
+    """Return 1 for each schema whose neutral version is likeliest, 1/k if k versions tie for first place, else 0."""
     first = scores_S3 == scores_S3.max(axis=1, keepdims=True)
     return first[:, 2] / first.sum(axis=1)
 
@@ -144,7 +145,7 @@ def _neutral_first(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
 def winogender_quantities(
     found: Sequence[Schema], women: Mapping[str, float], scores_S3: NDArray[np.floating]
 ) -> list[Quantity]:
-    """Quantities of the schemas from their log-likelihoods (S, 3), ``women`` the percentage per occupation."""
+    """Return quantities of the schemas from log-likelihoods (S, 3), with the percentage of ``women`` per occupation."""
     occupations = [schema.occupation for schema in found]
     margin = _margins(scores_S3)
 

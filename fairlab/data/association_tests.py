@@ -8,8 +8,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from fairlab.checks.foreign import read_yaml
 from fairlab.data.published.seat import KEYS, AssociationTest, read_association_test
 from fairlab.types import FairlabError
 
@@ -51,10 +50,7 @@ def read_own_tests(path: Path) -> OwnTests:
     """
     if not path.is_file():
         raise FairlabError(f"{path} is not a file; give a file of association tests, or the name of one, such as 6b")
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))  # JSON is YAML too
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise FairlabError(f"{path} is neither YAML nor JSON: {' '.join(str(error).split())}") from error
+    content = read_yaml(path)  # JSON is YAML too
     stem = path.stem.lower().replace("-", "_").replace(" ", "_")
     if isinstance(content, dict) and set(content) & set(KEYS):
         _refuse_unknown(content, KEYS, f"{path}")

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.json_text import from_json
 from fairlab.data.reads import note_read
 from fairlab.data.stream.formats import FORMATS, TABLES, BadRow, found_in
 from fairlab.data.stream.manifest import data_files, dataset_facts
+from fairlab.data.stream.rows import BROKEN, broken_in_words
 from fairlab.data.stream.saved import saved_folder
 from fairlab.data.stream.shards import split_of
-from fairlab.text.json_text import from_json
 from fairlab.types import NEUTRAL, DataUnavailable, FairlabError, Group
 
 EMBEDDED = Path(__file__).parent / "embedded"
@@ -184,6 +185,8 @@ def _group(row: Any, where: str) -> Group:
             raise FairlabError(f"{where}: the version '{name}' is {type(text).__name__}, not text; put it in quotes")
         if not text.strip():
             raise FairlabError(f"{where}: the version '{name}' is empty; fill it in or remove the row")
+    if broken := BROKEN.search("\n".join([str(row.get("id")), str(row.get("axis")), *versions, *versions.values()])):
+        raise FairlabError(f"{where} holds {broken_in_words(broken[0])}; remove it")
     for key in ("id", "axis"):
         if not isinstance(row.get(key), str | int) or row[key] == "":
             raise FairlabError(f"{where} has no '{key}'; it should look like {EXAMPLE}")

@@ -11,14 +11,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.checks.foreign import read_json, require_form
 from fairlab.data.stream.parts import is_as_listed
-from fairlab.files import sha256, write_whole
-from fairlab.types import DataUnavailable, FairlabError
+from fairlab.files import check_folder, inside, sha256, write_whole
+from fairlab.types import DataUnavailable, FairlabError, Natural
 
 NAME = "prepared.json"
 FORMAT = 1
@@ -66,6 +67,37 @@ class Prepared:
         """The tokens of a split."""
         entries = [shard[split] for shard in self.shards if split in shard]
         return Tokens([folder / one["file"] for one in entries], [one["tokens"] for one in entries], self.dtype)
+
+
+class SourceEntry(TypedDict):
+    """What ``prepared.json`` says of a source."""
+
+    file: str
+    bytes: Natural
+    mtime_ns: int
+    sha256: str
+
+
+class ShardEntry(SourceEntry):
+    """What ``prepared.json`` says of a shard."""
+
+    tokens: Natural
+
+
+class PreparedNeeds(TypedDict):
+    """Keys that every ``prepared.json`` has."""
+
+    made_of: dict[str, Any]
+    files: list[SourceEntry]
+    dtype: Literal["uint16", "uint32"]
+
+
+class PreparedFile(PreparedNeeds, total=False):
+    """Layout of ``prepared.json``; see :class:`Prepared`."""
+
+    shards: list[dict[str, ShardEntry]]
+    counts: dict[str, int]
+    original_tokens: Natural
 
 
 class Tokens:
@@ -122,12 +154,11 @@ def open_prepared(folder: Path, made_of: Mapping[str, Any], sources: Sequence[Pa
         FairlabError: the manifest is damaged or of something else, a source or a shard has changed.
     """
     anew = f"delete {folder} to prepare the text anew"
-    try:
-        manifest = Prepared(**json.loads((folder / NAME).read_text(encoding="utf-8")))
-        listed = [entry for shard in manifest.shards for entry in shard.values()]
-        manifest.made_of["format"], [entry["tokens"] for entry in listed], [entry["sha256"] for entry in manifest.files]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FairlabError(f"{folder / NAME} is damaged; {anew}") from error
+    check_folder(folder)
+    content = read_json(folder / NAME)
+    require_form(folder / NAME, content, PreparedFile)
+    manifest = Prepared(**content)
+    listed = [entry for shard in manifest.shards for entry in shard.values()]
     for key, words in DECIDES.items():
         if manifest.made_of.get(key) != made_of.get(key):
             raise FairlabError(
@@ -139,7 +170,9 @@ def open_prepared(folder: Path, made_of: Mapping[str, Any], sources: Sequence[Pa
         if not is_as_listed(source, entry):
             raise FairlabError(f"{source} has changed since {folder / NAME} was made of it; {anew}")
     for entry in listed:
-        file = folder / entry["file"]
+        file = inside(folder, entry["file"], f"{folder / NAME}")
+        if entry["tokens"] * np.dtype(manifest.dtype).itemsize != entry["bytes"]:
+            raise FairlabError(f"{folder / NAME} gives {entry['file']} tokens that it has not the bytes for; {anew}")
         if not file.is_file():
             raise DataUnavailable(f"{file} is missing though {NAME} lists it; {anew}")
         if not is_as_listed(file, entry):

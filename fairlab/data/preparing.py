@@ -24,7 +24,7 @@ from fairlab.data.stream.rows import read_rows
 from fairlab.data.stream.shards import NAMED, drawn_ahead, end_with_parent, process_pool
 from fairlab.data.text import SENTENCE_END, WRAPPED, cut_sentences, held_out
 from fairlab.data.word_tokens import WordTokens
-from fairlab.files import no_space_is_one_sentence, replaced_when_written, write_whole
+from fairlab.files import check_folder, no_space_is_one_sentence, replaced_when_written, write_whole
 from fairlab.protocols import BatchedTextAugmentation, TextAugmentation
 from fairlab.text import gutenberg
 from fairlab.text.fingerprints import Fingerprints
@@ -220,7 +220,14 @@ def begin(folder: Path, facts: dict[str, Any]) -> None:
     Args:
         folder: Folder to prepare text in.
         facts: All that decides the shards.
+
+    Raises:
+        FairlabError: a link is in the folder's place, or the folder reaches out of itself.
     """
+    if folder.is_symlink():
+        raise FairlabError(f"{folder} is a link; remove it, as text is prepared under that name")
+    if folder.is_dir():
+        check_folder(folder)
     if changed_facts(folder / BEGUN, facts):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()

@@ -18,16 +18,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from fairlab.checks.json_text import from_json
 from fairlab.data.published.download import locate
 from fairlab.data.stream.manifest import data_files
 from fairlab.protocols import SubgroupAugmentation, TrainingData
-from fairlab.text.json_text import from_json
 from fairlab.types import FairlabError
 
 TAXONOMY = yaml.safe_load(Path(__file__).with_name("safety.yaml").read_text(encoding="utf-8"))
@@ -357,8 +357,10 @@ class Judged:
         contributions: for each harm, the weight of each source (F,), in [0, 1]; empty for a model that has none.
         thresholds: for each harm, the score from which a text is named unsafe; empty where none was chosen.
         beside: other models that were trained on the same divisions, by name: controls and rivals.
+        offers: what a benchmark may ask of it.
     """
 
+    offers: ClassVar[frozenset[str]] = frozenset({"harm_scores"})
     parts: Mapping[str, Predicted]
     features: Sequence[str]
     source_scores: NDArray[np.float64]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fairlab.text.json_text import from_json
+from fairlab.checks.json_text import from_json
 from fairlab.types import FairlabError
 
 LARGEST = 1 << 30  # bytes of a file that is read whole

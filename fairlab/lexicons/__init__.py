@@ -7,18 +7,52 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
-import yaml
-
+from fairlab.checks.foreign import read_yaml, require_form
+from fairlab.checks.values import Text
 from fairlab.lexicons.biasers import as_lexicon
-from fairlab.types import NEUTRAL, FairlabError
+from fairlab.types import NEUTRAL, Bounds, FairlabError
 
 FOLDER = Path(__file__).parent
 NAMES = FOLDER / "names.csv"
 SYNONYMS = {"sexuality": "orientation"}
 ALONE = "alone"
 CONTEXTS = (ALONE, "before_person", "before_noun")  # in which a row may name its neutral form
+
+
+Form = Text | int | float | None
+Row = list[Form | dict[str, Text]]
+Sections = dict[str, list[Row] | None]
+Ends = dict[str, Annotated[list[int], Bounds(2, 2)]]
+
+
+class LexiconNeeds(TypedDict):
+    """Keys that every lexicon file has."""
+
+    axis: str
+    attributes: list[str]
+    words: Sections | None
+
+
+class LexiconFile(LexiconNeeds, total=False):
+    """Layout of a lexicon file; see ``gender.yaml``."""
+
+    names: list[Row] | None
+    further: Sections | None
+    polysemous: dict[str, str] | None
+    returning: list[str] | None
+    alone: Text
+    idioms: list[str] | None
+    figures: Ends | None
+    ages: Ends | None
+    wrong: Annotated[list[int], Bounds(2, 2)] | None
+    people: list[str] | None
+    pos: dict[str, str] | None
+    source: str
+    sources: dict[str, str] | None
+    licence: str
+    licences: dict[str, str] | None
 
 
 @dataclass(frozen=True)
@@ -159,10 +193,7 @@ def load_lexicon(axis: str) -> Lexicon:
             f"no lexicon for the axis '{axis}'; there are lexicons for: {', '.join(lexicon_axes())}; "
             "or give the path of a YAML file"
         )
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise FairlabError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+    content = read_yaml(path)
     if isinstance(content, dict) and "biasers" in content:
         return read_lexicon(as_lexicon(content, path), path, fewest=1)
     return read_lexicon(content, path)
@@ -182,19 +213,16 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
     """
     if not isinstance(content, dict) or not {"axis", "attributes", "words"} <= set(content):
         raise FairlabError(f"{path} is no lexicon; it needs the keys axis, attributes and words")
-    attributes = tuple(content["attributes"]) if isinstance(content["attributes"], list) else ()
+    require_form(path, content, LexiconFile)
+    attributes = tuple(content["attributes"])
     if not attributes:
         raise FairlabError(f"the lexicon {path} is empty: 'attributes' is no list of at least one name")
-    for key in ("words", "names", "further"):
-        kind = list if key == "names" else dict
-        if not isinstance(content.get(key) or kind(), kind):
-            raise FairlabError(f"{path}: '{key}' is no {'list of rows' if kind is list else 'mapping of sections'}")
     if len(attributes) < fewest:
         raise FairlabError(
             f"the lexicon {path} has the one attribute '{attributes[0]}'; give at least two, as versions of a text are "
             "compared with one another"
         )
-    if len(set(attributes) - {NEUTRAL}) < len(attributes) or not all(isinstance(name, str) for name in attributes):
+    if len(set(attributes) - {NEUTRAL}) < len(attributes):
         raise FairlabError(f"{path}: give every attribute a name of its own, which is not '{NEUTRAL}'")
     content = {**content, "attributes": attributes}
     sections = {**(content["words"] or {}), **({"names": content["names"]} if content.get("names") else {})}
@@ -212,8 +240,8 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
         frozenset(content.get("returning") or ()),
         content.get("alone", ""),
         tuple(content.get("idioms") or ()),
-        _ends("figures", content, path),
-        _ends("ages", content, path),
+        _ends("figures", content),
+        _ends("ages", content),
         _wrong(content, path),
         _people(content, path),
     )
@@ -229,7 +257,7 @@ def _entries(sections: dict[str, list[list[str | None]]], content: dict[str, Any
     pos, sources, licences = (content.get(key) or {} for key in ("pos", "sources", "licences"))
     for section, rows in sections.items():
         for row in rows or []:
-            if not isinstance(row, list) or len(row) != width:
+            if len(row) != width:
                 raise FairlabError(f"{path}: the row {row} of '{section}' does not hold {width} forms, neutral first")
             alone, before = _by_context(row[0], f"{path}: the row {row} of '{section}'")
             forms = tuple("" if form is None else str(form) for form in (alone, *row[1:]))
@@ -260,8 +288,6 @@ def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
         raise FairlabError(f"{said} the keys {', '.join(CONTEXTS)}, of which '{unknown[0]}' is none")
     if not isinstance(neutral.get(ALONE), str) or not neutral[ALONE]:
         raise FairlabError(f"{said} '{ALONE}' too, the form where no noun follows")
-    if strange := [key for key, form in neutral.items() if not isinstance(form, str)]:
-        raise FairlabError(f"{said} '{strange[0]}' as text, or as \"\" where the word falls away")
     return neutral[ALONE], {key: form for key, form in neutral.items() if key != ALONE}
 
 
@@ -270,34 +296,27 @@ def _wrong(content: dict[str, Any], path: Path) -> tuple[int, int] | None:
     given = content.get("wrong")
     if given is None:
         return None
-    numbers = given if isinstance(given, list) and [type(one) for one in given] == [int, int] else [1, 0]
-    if not 0 <= numbers[0] <= numbers[1] or not numbers[1]:
+    wrong, read = given
+    if not 0 <= wrong <= read or not read:
         raise FairlabError(f"{path}: 'wrong' is {given}; give how many rewrites were wrong, and of how many")
-    return numbers[0], numbers[1]
+    return wrong, read
 
 
 def _people(content: dict[str, Any], path: Path) -> frozenset[str]:
-    """Further nouns for persons."""
-    given = content.get("people") or []
-    if not isinstance(given, list) or not all(isinstance(one, str) and one.strip().isalpha() for one in given):
+    """Return further nouns for persons, case-folded."""
+    given = [one.strip().casefold() for one in content.get("people") or []]
+    if not all(map(str.isalpha, given)):
         raise FairlabError(f"{path}: 'people' is no list of single words; give nouns for persons, such as [seamstress]")
-    if marked := {one.casefold() for one in given} & {
+    if marked := set(given) & {
         str(form).casefold() for rows in (content["words"] or {}).values() for row in rows or [] for form in row[1:]
     }:
         raise FairlabError(f"{path}: '{min(marked)}' is a word of the axis, and cannot stand under 'people' as well")
-    return frozenset(one.strip().casefold() for one in given)
+    return frozenset(given)
 
 
-def _ends(key: str, content: dict[str, Any], path: Path) -> dict[str, tuple[int, int]]:
-    """Lowest and highest ages by name."""
-    found = {}
-    for name, ends in (content.get(key) or {}).items():
-        if not (isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int) for end in ends)):
-            raise FairlabError(
-                f"{path}: '{key}' gives {name} {ends}; give its lowest and highest age, such as [18, 44]"
-            )
-        found[str(name).casefold()] = (ends[0], ends[1])
-    return found
+def _ends(key: str, content: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    """Return lowest and highest ages by name."""
+    return {name.casefold(): (ends[0], ends[1]) for name, ends in (content.get(key) or {}).items()}
 
 
 def _check_marks(lexicon: Lexicon, path: Path) -> None:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from fairlab.text.json_text import from_json
+from fairlab.checks.json_text import from_json
 
 CHARACTERS_PER_TOKEN = 4  # rule of thumb for English; used where a server counts nothing
 FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.IGNORECASE)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.loading import DTYPES, find_weights, held_weights
+from fairlab.checks.time_limits import TooSlow, time_limit
 from fairlab.files import sha256
 from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request
 from fairlab.types import FairlabError
@@ -21,6 +22,7 @@ from fairlab.types import FairlabError
 if TYPE_CHECKING:
     from torch import Tensor
 
+TEMPLATE_SECONDS = 5.0  # longest time that a chat template may take for a prompt
 HASH_SHOWN = 12  # digits of the weights' hash in the name answers are recorded under
 
 
@@ -229,7 +231,14 @@ def _chat(tokenizer: Any, request: Request) -> str:
     """The prompt as the model was trained to read it; a model without a chat template reads plain text."""
     messages = list(request.messages)
     if tokenizer.chat_template:
-        return tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        try:
+            with time_limit(TEMPLATE_SECONDS):  # a template is a program of whoever wrote the model
+                return tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        except TooSlow:
+            said = f"takes longer than {TEMPLATE_SECONDS:g} seconds"
+        except Exception as error:  # whatever the template raises, or jinja against it
+            said = f"fails ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
+        raise FairlabError(f"the chat template of {tokenizer.name_or_path} {said}; mend it, or use another model")
     return "\n\n".join(message["content"] for message in messages) + "\n\n"
 
 

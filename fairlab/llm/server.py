@@ -15,8 +15,8 @@ from typing import Any
 
 import httpx2
 
+from fairlab.checks.redaction import is_variable_name
 from fairlab.llm.exchange import LONGEST_WAIT, Attempt, ExchangeOutcome, Request, estimated_tokens
-from fairlab.record import is_variable_name
 from fairlab.types import FairlabError
 
 # Ways to ask for JSON of a schema, in the order they are tried: OpenAI's, llama.cpp's, and JSON without a schema

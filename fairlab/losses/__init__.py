@@ -1,1 +1,1 @@
-"""Losses: pure functions of tensors, one file a concept."""
+"""Losses: pure functions of tensors, one concept per file."""

@@ -1,4 +1,4 @@
-"""Loss of ADEPT: neutral words are made equally near to every attribute.
+"""Loss of ADEPT, which makes neutral words equally near to every attribute.
 
 Source: Yang et al. 2023, "ADEPT: A DEbiasing PrompT Framework", and the authors' code.
 Shape letters: B neutral words in their sentences, A attributes, F a hidden state of all layers, flattened.
@@ -14,38 +14,39 @@ from torch import Tensor
 
 
 def log_neighbours(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float | Tensor) -> Tensor:
-    r"""Log-probability (A, B) that an attribute has a neutral word for its neighbour.
+    r"""Return the log-probability (A, B) that a neutral word is the neighbour of an attribute.
 
     .. math:: p(b|a) \propto \exp(-\|v_a - e_b\|^2 / 2\rho^2)
 
-    normalised over the B neutral words at hand, which in training are those of the batch.
+    normalised over the B given neutral words, which in training are the words of the batch.
     """
     squares_AB = (prototypes_AF.unsqueeze(1) - neutral_BF.unsqueeze(0)).square().sum(dim=-1)
     return torch.log_softmax(-squares_AB / (2 * rho**2), dim=-1)
 
 
 def scaled_bandwidth(prototypes_AF: Tensor, neutral_BF: Tensor) -> float:
-    r"""The bandwidth at which the logits of :func:`log_neighbours` have a standard deviation of 1 over neutral words.
+    r"""Return the bandwidth at which the logits of :func:`log_neighbours` have a standard deviation of 1 over words.
 
-    Ours: :math:`\rho^2` is half the standard deviation of the squared distances, the mean over attributes. The authors'
-    10 and 15 are for BERT-large. It tells words apart; where the attributes' mean states are nearly equal, their
-    neighbours are as well, and little can be learned at any bandwidth that does.
+    The words are the neutral words. Ours: :math:`\rho^2` is half the standard deviation of the squared distances, the
+    mean over attributes. The authors' 10 and 15 are for BERT-large. This bandwidth distinguishes words. If the
+    attributes' mean states are nearly equal, their neighbours are too, and no bandwidth that distinguishes words leaves
+    much to learn.
 
     Args:
-        prototypes_AF: mean hidden state of each attribute's words.
-        neutral_BF: hidden states of at least two neutral words.
+        prototypes_AF: Mean hidden state of each attribute's words.
+        neutral_BF: Hidden states of at least two neutral words.
     """
     squares_AB = (prototypes_AF.unsqueeze(1) - neutral_BF.unsqueeze(0)).square().sum(dim=-1)
     return (squares_AB.std(dim=-1, correction=0).mean() / 2).sqrt().item()
 
 
 def divergence_loss(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float | Tensor) -> Tensor:
-    """Jensen-Shannon divergence between the attributes' neighbours, in bits, mean over pairs of attributes.
+    """Return the Jensen-Shannon divergence between the attributes' neighbours, in bits, mean over pairs of attributes.
 
     Args:
-        prototypes_AF: mean hidden state of each attribute's words, A >= 2.
-        neutral_BF: hidden states of neutral words.
-        rho: bandwidth, in the unit of a distance, > 0.
+        prototypes_AF: Mean hidden state of each attribute's words, A >= 2.
+        neutral_BF: Hidden states of neutral words.
+        rho: Bandwidth, in the unit of a distance, > 0.
 
     Returns:
         A scalar in [0, 1]; ideal 0, and always 0 for a single neutral word.
@@ -56,7 +57,7 @@ def divergence_loss(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float | Tens
 
 
 def jensen_shannon(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Jensen-Shannon divergence of two distributions given by their logarithms (B,), in bits."""
+    """Return the Jensen-Shannon divergence of two distributions given by their logarithms (B,), in bits."""
     log_middle = torch.logaddexp(log_p, log_q) - math.log(2)
     to_middle = [(log.exp() * (log - log_middle)).sum() for log in (log_p, log_q)]
     return (to_middle[0] + to_middle[1]) / (2 * math.log(2))

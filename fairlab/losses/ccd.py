@@ -17,26 +17,26 @@ Bandwidth = Literal["variance", "std", "rms"] | float
 
 
 def distances_to_neutral(attributes_BAD: Tensor, neutral_BD: Tensor) -> Tensor:
-    """Euclidean distance of every attribute's embedding to its neutral embedding, (B, A), >= 0."""
+    """Return the Euclidean distance of every attribute's embedding to its neutral embedding, (B, A), >= 0."""
     return torch.linalg.vector_norm(attributes_BAD - neutral_BD.unsqueeze(-2), dim=-1)
 
 
 def kernel(distances: Tensor, rho: float | Tensor) -> Tensor:
-    r"""Gaussian similarity :math:`\exp(-d^2 / 2\rho^2)` of a distance, in (0, 1]; the paper calls it *dist*."""
+    r"""Return the Gaussian similarity :math:`\exp(-d^2 / 2\rho^2)` of a distance, in (0, 1]; in the paper, *dist*."""
     return torch.exp(-distances.square() / (2 * rho**2))
 
 
 def bias_loss(attributes_BAD: Tensor, neutral_BD: Tensor, rho: float | Tensor) -> Tensor:
-    r"""How unequally the attributes of a group resemble its neutral text.
+    r"""Return the inequality of the attributes' similarities to their group's neutral text.
 
     .. math:: L_{bias} = \sum_i \sum_{j \neq i} |k(f(S^{a_i}), f(S^n)) - k(f(S^{a_j}), f(S^n))|
 
     Shapes: (B, A, D) and (B, D) to (B,).
 
     Args:
-        attributes_BAD: embeddings of the attributes' versions, A >= 2, any norm.
-        neutral_BD: embeddings of the neutral versions.
-        rho: bandwidth of the kernel, in the unit of a distance, > 0.
+        attributes_BAD: Embeddings of the attributes' versions, A >= 2, any norm.
+        neutral_BD: Embeddings of the neutral versions.
+        rho: Bandwidth of the kernel, in the unit of a distance, > 0.
 
     Returns:
         One value per group, within [0, A(A-1)); ideal 0. Pairs are ordered, so two attributes count twice.
@@ -47,15 +47,16 @@ def bias_loss(attributes_BAD: Tensor, neutral_BD: Tensor, rho: float | Tensor) -
 
 
 def bias_loss_to_others(attributes_BAD: Tensor, neutral_BD: Tensor, rho: float | Tensor) -> Tensor:
-    """How unequally the attributes of a group resemble the neutral texts of the other groups: (B,), ideal 0.
+    """Return the inequality of the attributes' similarities to the neutral texts of the other groups: (B,), ideal 0.
 
-    Equation 2 with each of the batch's other neutral texts in the place of the group's own, averaged over them; 0 where
-    there is no other. Ours: equal distances to the own neutral text leave other texts, such as queries, on one side.
+    Equation 2 is computed with each of the batch's other neutral texts instead of the group's own, and averaged over
+    them; the result is 0 if there is no other. Ours: with equal distances to the own neutral text, other texts, such as
+    queries, can still be nearer to one side.
 
     Args:
-        attributes_BAD: embeddings of the attributes' versions, A >= 2, any norm.
-        neutral_BD: embeddings of the neutral versions of the same groups.
-        rho: bandwidth of the kernel for distances to other groups' neutral texts, > 0.
+        attributes_BAD: Embeddings of the attributes' versions, A >= 2, any norm.
+        neutral_BD: Embeddings of the neutral versions of the same groups.
+        rho: Bandwidth of the kernel for distances to other groups' neutral texts, > 0.
     """
     size = len(neutral_BD)
     similarity_BNA = kernel(distances_to_neutral(attributes_BAD.unsqueeze(1), neutral_BD), rho)
@@ -64,21 +65,21 @@ def bias_loss_to_others(attributes_BAD: Tensor, neutral_BD: Tensor, rho: float |
 
 
 def _unequal(similarity_A: Tensor) -> Tensor:
-    """Sum of the differences of all ordered pairs along the last axis."""
+    """Return the sum of the differences of all ordered pairs along the last axis."""
     return (similarity_A.unsqueeze(-1) - similarity_A.unsqueeze(-2)).abs().sum(dim=(-2, -1))
 
 
 def alignment_loss(attributes_BAD: Tensor) -> Tensor:
-    """Mean distance of a group's attributes to the middle between them: (B,), not squared, ideal 0.
+    """Return the mean distance of a group's attributes to their midpoint: (B,), not squared, ideal 0.
 
-    Ours: equation 2 lets attributes lie anywhere at one distance from neutral; this draws them together.
+    Ours: equation 2 allows any position of the attributes at one distance from neutral; this loss draws them together.
     """
     middle_BD = attributes_BAD.mean(dim=-2)
     return distances_to_neutral(attributes_BAD, middle_BD).mean(dim=-1)
 
 
 def representation_loss(neutral_BD: Tensor, original_BD: Tensor) -> Tensor:
-    """Distance the neutral embedding has moved from the original encoder's: (B,), not squared, ideal 0.
+    """Return the distance between the neutral embedding and the original encoder's: (B,), not squared, ideal 0.
 
     Source: equation 3.
     """
@@ -86,16 +87,16 @@ def representation_loss(neutral_BD: Tensor, original_BD: Tensor) -> Tensor:
 
 
 def bandwidth(distances: Tensor, rho: Bandwidth) -> float:
-    """The kernel's bandwidth from the original encoder's distances over the training split.
+    """Return the kernel's bandwidth from the original encoder's distances over the training split.
 
     Args:
         distances: ||f_org(S^a) - f_org(S^n)|| of all groups and attributes, any shape.
-        rho: ``variance`` (population; the paper's, section 3.2.2), ``std`` (its square root), ``rms``
+        rho: Mode or value: ``variance`` (population; the paper's, section 3.2.2), ``std`` (its square root), ``rms``
             (root of the mean square) or a positive number (appendix A.5: "set by hand").
 
     Raises:
-        FairlabError: an unknown mode; a number that is not positive; or a bandwidth at which the kernel is flat,
-            its mean over ``distances`` below 1e-4 or above 1 - 1e-4, so that no gradient would flow.
+        FairlabError: The mode is unknown, the number is not positive, or the kernel is flat at the bandwidth, with a
+            mean over ``distances`` below 1e-4 or above 1 - 1e-4, so that no gradient would flow.
     """
     d = distances.double()
     match rho:

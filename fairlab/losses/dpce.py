@@ -1,4 +1,4 @@
-"""Loss of DPCE: hidden states of neutral words are made orthogonal to those of attribute words.
+"""Loss of DPCE, which makes hidden states of neutral words orthogonal to the hidden states of attribute words.
 
 Source: Kaneko and Bollegala 2021, "Debiasing Pre-trained Contextualised Embeddings", equation 1, and the authors' code.
 Shape letters: B neutral words in their sentences, A attributes, L layers, D width.
@@ -15,19 +15,19 @@ Form = Literal["sum_of_squares", "square_of_mean", "mean_of_squares"]
 
 
 def orthogonality_loss(neutral_BLD: Tensor, prototypes_ALD: Tensor, form: Form) -> Tensor:
-    r"""How far neutral words are from orthogonal to the prototypes of the attributes.
+    r"""Return the deviation of neutral words from orthogonality to the prototypes of the attributes.
 
     With :math:`s_{bal} = \langle v_{al}, e_{bl} \rangle`, summed over attributes:
 
     - ``sum_of_squares``: :math:`\sum_l s_{bal}^2`, mean over b (the paper's equation, per word);
-    - ``square_of_mean``: :math:`(\mathrm{mean}_{bl} s_{bal})^2` (the official code), which is 0 already when products
-      of opposite sign cancel out;
+    - ``square_of_mean``: :math:`(\mathrm{mean}_{bl} s_{bal})^2` (the official code), which is already 0 if products of
+      opposite sign cancel out;
     - ``mean_of_squares``: :math:`\mathrm{mean}_{bl} s_{bal}^2`, on the scale of the official code.
 
     Args:
-        neutral_BLD: hidden states of neutral words.
-        prototypes_ALD: mean hidden state of each attribute's words, by layer.
-        form: name of the form, one of the three above.
+        neutral_BLD: Hidden states of neutral words.
+        prototypes_ALD: Mean hidden state of each attribute's words, by layer.
+        form: Name of the form, one of the three above.
 
     Returns:
         A scalar >= 0; ideal 0.

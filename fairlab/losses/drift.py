@@ -1,4 +1,4 @@
-"""How far hidden states have moved from those of the original model.
+"""Distance of hidden states from the hidden states of the original model.
 
 Source: Kaneko and Bollegala 2021, "Debiasing Pre-trained Contextualised Embeddings", equation 2; Yang et al. 2023,
 "ADEPT: A DEbiasing PrompT Framework"; and the code of both.
@@ -17,7 +17,7 @@ Drift = Literal["squared_distance", "all_positions", "mean_square", "divergence"
 
 
 def drift_loss(hidden_BTLD: Tensor, original_BTLD: Tensor, mask_BT: Tensor, form: Drift) -> Tensor:
-    """Distance between the hidden states of two models on the same texts.
+    """Return the distance between the hidden states of two models on the same texts.
 
     - ``squared_distance``: squared Euclidean distance summed over a text's tokens and layers, mean over texts (the
       equation of DPCE);
@@ -27,10 +27,10 @@ def drift_loss(hidden_BTLD: Tensor, original_BTLD: Tensor, mask_BT: Tensor, form
       plus the same of their negatives; mean over layers and a text's own tokens, then over texts (ADEPT's).
 
     Args:
-        hidden_BTLD: hidden states of the model in training.
-        original_BTLD: hidden states of the original model.
-        mask_BT: attention mask, 0 at padding.
-        form: name of the form, one of the four above.
+        hidden_BTLD: Hidden states of the model in training.
+        original_BTLD: Hidden states of the original model.
+        mask_BT: Attention mask, 0 at padding.
+        form: Name of the form, one of the four above.
 
     Returns:
         A scalar >= 0; ideal 0.
@@ -48,11 +48,11 @@ def drift_loss(hidden_BTLD: Tensor, original_BTLD: Tensor, mask_BT: Tensor, form
 
 
 def own_mean(values_BT: Tensor, mask_BT: Tensor) -> Tensor:
-    """Mean over a text's own tokens, then over texts."""
+    """Return the mean over a text's own tokens, then over texts."""
     return ((values_BT * mask_BT).sum(dim=-1) / mask_BT.sum(dim=-1)).mean()
 
 
 def divergence(original: Tensor, hidden: Tensor) -> Tensor:
-    """Kullback-Leibler divergence in bits of the softmax over the last dimension, from ``original`` to ``hidden``."""
+    """Return the Kullback-Leibler divergence in bits of the softmax over the last axis, ``original`` to ``hidden``."""
     log_p, log_q = torch.log_softmax(original, dim=-1), torch.log_softmax(hidden, dim=-1)
     return (log_p.exp() * (log_p - log_q)).sum(dim=-1) / math.log(2)

@@ -1,1 +1,1 @@
-"""Methods: LightningModules that train something."""
+"""Methods: LightningModules that train a model."""

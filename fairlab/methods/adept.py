@@ -1,4 +1,4 @@
-"""ADEPT-F: an encoder is finetuned until its neutral words are equally near to every attribute.
+"""ADEPT-F: finetuning of an encoder until its neutral words are equally near to every attribute.
 
 Source: Yang et al. 2023, "ADEPT: A DEbiasing PrompT Framework", the variant that finetunes the encoder instead of a
 prompt, and the authors' code (EmpathYang/ADEPT).
@@ -22,23 +22,23 @@ SCALED = "scaled"
 
 @dataclass(frozen=True)
 class ADEPTSwitches(Switches):
-    """Those shared with DPCE, and one of ADEPT's own.
+    """Switches shared with DPCE, plus the one specific to ADEPT.
 
     Attributes:
-        rho: bandwidth, in the unit of a distance between hidden states of all layers.
+        rho: Bandwidth, in the unit of a distance between hidden states of all layers.
     """
 
     rho: float
 
 
 MODES = {
-    # rho as the authors' script sets it; the divergence of hidden states, which their code has behind a flag.
+    # rho as set by the authors' script; divergence of hidden states, which their code enables with a flag.
     "paper": ADEPTSwitches(shifted=False, pads_in_prototypes=False, pads_in_losses=False, drift="divergence", rho=15.0),
-    # What the authors' code computes: the script's rho never reaches the function, whose own default is 10.
+    # Computation of the authors' code: the script's rho never reaches the function, whose own default is 10.
     "official": ADEPTSwitches(
         shifted=True, pads_in_prototypes=True, pads_in_losses=False, drift="all_positions", rho=10.0
     ),
-    # The code as it was meant: own subwords, own tokens, and the script's rho.
+    # Intended behaviour of the code: own subwords, own tokens, and the script's rho.
     "fixed": ADEPTSwitches(
         shifted=False, pads_in_prototypes=False, pads_in_losses=False, drift="mean_square", rho=15.0
     ),
@@ -46,27 +46,27 @@ MODES = {
 
 
 class ADEPT(PrototypeDebiasing):
-    """Makes the attributes' distributions over the neutral words of a batch alike.
+    """Method that aligns the attributes' distributions over the neutral words of a batch.
 
-    The distributions are normalised over a batch, so that batches accumulated over several steps are another objective
-    than one large batch; in the bias loss only.
+    The distributions are normalised over a batch. For the bias loss, accumulating batches over several steps is
+    therefore a different objective from one large batch.
 
     Args:
-        encoder: the backbone to debias, trained in place.
-        compat: version of the loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
-        rho: bandwidth in the unit of a distance between hidden states of all layers, > 0; None takes that of
-            ``compat``, which is meant for BERT-large, and ``scaled`` fits it to the encoder on the first batch, see
+        encoder: Backbone to debias, trained in place.
+        compat: Version of the loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
+        rho: Bandwidth in the unit of a distance between hidden states of all layers, > 0. None takes the value of
+            ``compat``, which is meant for BERT-large. ``scaled`` fits it to the encoder on the first batch, see
             :func:`fairlab.losses.adept.scaled_bandwidth`.
-        alpha: weight of the bias loss, >= 0.
-        beta: weight of the representation loss, >= 0.
-        lr: learning rate of AdamW at the start; it falls linearly to 0.
-        dropout: whether the encoder's own dropout is on in training.
-        epochs: passes over the training sentences.
-        validate_every: training steps between validations.
-        seed: seed of the dropout; a step's randomness depends on the seed and the step alone.
+        alpha: Weight of the bias loss, >= 0.
+        beta: Weight of the representation loss, >= 0.
+        lr: Initial learning rate of AdamW, which decays linearly to 0.
+        dropout: Whether the encoder's own dropout is active in training.
+        epochs: Number of passes over the training sentences.
+        validate_every: Number of training steps between validations.
+        seed: Seed of the dropout; the randomness of a step depends on the seed and the step alone.
 
     Raises:
-        FairlabError: a value is out of range.
+        FairlabError: A value is out of range.
     """
 
     title = "finetuning with the criterion of ADEPT (ADEPT-F)"
@@ -113,13 +113,13 @@ class ADEPT(PrototypeDebiasing):
         self.register_buffer("rho", torch.tensor(float("nan") if scaled else rho), persistent=scaled)
 
     def bias_loss(self, neutral_BLD: Tensor) -> Tensor:
-        """Divergence of the attributes' neighbours, see :func:`fairlab.losses.adept.divergence_loss`."""
+        """Return the divergence of the attributes' neighbours, see :func:`fairlab.losses.adept.divergence_loss`."""
         prototypes_AF, neutral_BF = self.prototypes.flatten(1), neutral_BLD.flatten(1)
         if self.rho.isnan() and (found := scaled_bandwidth(prototypes_AF.detach(), neutral_BF.detach())) > 0:
             self.rho.fill_(found)
-        # Words that are all equally near, or a single one, have a loss of 0 at any bandwidth.
+        # With a single word, or words that are all equally near, the loss is 0 at any bandwidth.
         return divergence_loss(prototypes_AF, neutral_BF, self.rho.nan_to_num(nan=1.0))
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about a trained model beside its configuration."""
+        """Return the facts about the trained model that the record holds in addition to its configuration."""
         return super().facts() | {"rho": float(self.rho)}

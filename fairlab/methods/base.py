@@ -1,7 +1,7 @@
-"""What methods share: the encoder that they change, checks of values, and the steps of those that train.
+"""Shared parts of methods: the encoder they change, checks of values, and the training loop of methods that train.
 
 A method derives from :class:`Trained`, a LightningModule, or from :class:`Fitted`, which finds its change without
-training steps; both are :class:`OfEncoder` and meet :class:`fairlab.protocols.Method`.
+training steps. Both derive from :class:`OfEncoder` and implement :class:`fairlab.protocols.Method`.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from fairlab.types import FairlabError
 
 
 class OfEncoder:
-    """A method that changes a pretrained model in place.
+    """Base class of methods that change a pretrained model in place.
 
     Attributes:
         title: Name of the method in reports and model cards.
-        limits: What its readings do not show, in one or two sentences for the model card.
-        citation: BibTeX entry of its publication, or a sentence that says whose work it is.
-        encoder: the backbone that is trained.
-        epochs: number of passes over the training data.
-        validate_every: number of training steps between two validations.
-        steps: most training steps; None trains for all epochs.
-        monitor: the validation value whose lowest chooses the weights.
-        patience: number of validations without a lower value after which training stops; None never stops it.
-        measurable_before: whether the model can be measured before training.
+        limits: One or two sentences for the model card on the limits of the method's readings.
+        citation: BibTeX entry of the publication, or a sentence that credits the authors.
+        encoder: Backbone to train.
+        epochs: Number of passes over the training data.
+        validate_every: Number of training steps between two validations.
+        steps: Maximum number of training steps; None trains for all epochs.
+        monitor: Name of the validation value whose minimum selects the weights.
+        patience: Number of validations without a lower value after which training stops; None disables early stopping.
+        measurable_before: Whether the model can be measured before training.
     """
 
     title: str
@@ -56,46 +56,50 @@ class OfEncoder:
     measurable_before = True
 
     def facts(self) -> dict[str, object]:
-        """Return what the record holds about the trained model in addition to its configuration."""
+        """Return the facts about the trained model that the record holds in addition to its configuration."""
         return {"title": self.title, "limits": self.limits, "citation": self.citation}
 
     def measured(self, phase: str) -> Backbone:
-        """The model that benchmarks measure in a phase, ``before`` or ``after``: the same object, as it is then."""
+        """Return the model that benchmarks measure in a phase, ``before`` or ``after``.
+
+        Both phases get the same object, in its state at the time of the call.
+        """
         return self.encoder
 
     def digest(self) -> str:
-        """A hash of the model's weights, by which a run tells whether anything was learned."""
+        """Return a hash of the model's weights, from which a run determines whether training changed the model."""
         return self.encoder.digest()
 
     def finish(self, folder: Path) -> None:
-        """What is left to do after training, such as to merge adapters, which are then written into the run folder."""
+        """Do remaining work after training, such as merging adapters, which are then written to the run folder."""
 
     def export(self, folder: Path, card: str) -> Path:
-        """Write the model with its card into a folder, and return the file of its weights."""
+        """Write the model and its card to a folder, and return the path of the weights."""
         export_backbone(self.encoder, folder, card)
         return folder / WEIGHTS
 
 
 class Fitted(OfEncoder):
-    """A method without training steps, such as a projection."""
+    """Base class of methods without training steps, such as a projection."""
 
     epochs = validate_every = 1
 
     def fit(self, data: Any) -> None:
-        """Find what is to be changed from the training data, and change the encoder."""
+        """Compute the change from the training data and apply it to the encoder."""
         raise NotImplementedError
 
 
 class Trained(OfEncoder, lightning.LightningModule):
-    """A method that trains in steps.
+    """Base class of methods that train in steps.
 
     Attributes:
-        seed: decides dropout and masks, together with the step alone, so that a continued run repeats the steps of an
-            uninterrupted one.
-        clip: the largest norm of the gradient; None leaves gradients as they are.
-        optimizer: what makes the optimizer, see :mod:`fairlab.methods.optimizing`; a configuration sets its own.
-        schedule: what makes the schedule of the learning rate; None leaves the rate as it is.
-        decayed: weights that decay, ``all`` or ``matrices``.
+        seed: Seed of dropout and masks. The randomness of a step depends on the seed and the step alone, so that a
+            resumed run repeats the steps of an uninterrupted one.
+        clip: Maximum norm of the gradient; None disables clipping.
+        optimizer: Callable that makes the optimizer, see :mod:`fairlab.methods.optimizing`; a configuration sets its
+            own.
+        schedule: Callable that makes the learning-rate schedule; None keeps the learning rate constant.
+        decayed: Weights that decay, ``all`` or ``matrices``.
     """
 
     seed: int
@@ -106,38 +110,38 @@ class Trained(OfEncoder, lightning.LightningModule):
     decayed: Decayed = "all"
 
     def configure_model(self) -> None:
-        """Divide the weights among the processes, where the trainer asks for it."""
+        """Shard the weights over the processes if the trainer asks for it."""
         if self.device_mesh is not None and not isinstance(self, FSDPModule):
             fully_shard(self, mesh=self.device_mesh["data_parallel"])
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
-        """Seed the step."""
+        """Seed the random generator for the step."""
         torch.manual_seed(seed_of(self.seed, batch_idx * self.trainer.world_size + self.global_rank))
 
     def log_training(self, parts: Mapping[str, Tensor], size: int) -> None:
-        """Log ``loss`` and the other parts of a step, all of the whole batch.
+        """Log ``loss`` and the other parts of a step, each over the whole batch.
 
         Args:
-            parts: values to log by name, of which ``loss`` is one.
-            size: number of items in this process's share of the batch.
+            parts: Values to log by name, including ``loss``.
+            size: Number of items in this process's share of the batch.
 
         Raises:
-            FairlabError: the loss is not finite.
+            FairlabError: The loss is not finite.
         """
         self.stop_unless_finite(parts["loss"])
         self.log_dict({f"train/{name}": value for name, value in parts.items()}, batch_size=size)
         self.log("loss", parts["loss"], prog_bar=True, logger=False, batch_size=size)
 
     def stop_unless_finite(self, loss: Tensor, name: str = "loss", where: str = "") -> None:
-        """Stop the run at a loss that is infinite or no number.
+        """Stop the run if the loss is infinite or NaN.
 
         Args:
-            loss: the loss of the whole batch.
-            name: what the message calls it.
-            where: what else the message says of the batch.
+            loss: Loss of the whole batch.
+            name: Name of the loss in the error message.
+            where: Further text about the batch for the error message.
 
         Raises:
-            FairlabError: the loss is not finite.
+            FairlabError: The loss is not finite.
         """
         if not torch.isfinite(loss):
             raise FairlabError(
@@ -147,19 +151,19 @@ class Trained(OfEncoder, lightning.LightningModule):
 
     @property
     def trained_weights(self) -> list[nn.Parameter]:
-        """The weights that are trained."""
+        """Return the trainable weights."""
         return [parameter for parameter in self.parameters() if parameter.requires_grad]
 
     @property
     def trained_parameters(self) -> int:
-        """Number of trained weights."""
+        """Return the number of trainable weights."""
         return sum(parameter.numel() for parameter in self.trained_weights)
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        """Make the optimizer, and the schedule, which moves the learning rate at every step.
+        """Make the optimizer, and the schedule that updates the learning rate at every step.
 
-        All weights are updated in one pass where the optimizer offers it, in a quarter of the time that one after the
-        other takes on a CPU; not where clipping wants gradients whose scale (``precision=16-mixed``) is undone.
+        The fused implementation is used if the optimizer offers it: on a CPU it takes a quarter of the time of an
+        update weight by weight. It is not used when clipping needs unscaled gradients (``precision=16-mixed``).
         """
         values = {"lr": self.lr, "weight_decay": getattr(self, "weight_decay", 0.0)}
         values |= {"betas": self.betas} if hasattr(self, "betas") else {}
@@ -179,9 +183,9 @@ class Trained(OfEncoder, lightning.LightningModule):
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Clip the gradient by the trainer's value, else its norm by the method's.
+        """Clip the gradient by the trainer's setting if it has one, otherwise by the method's norm.
 
-        Lightning itself refuses to clip for an optimizer of one pass.
+        Lightning itself refuses to clip gradients for a fused optimizer.
         """
         if gradient_clip_val and gradient_clip_algorithm == "value":
             torch.nn.utils.clip_grad_value_(self.trained_weights, gradient_clip_val)
@@ -205,14 +209,14 @@ def refuse_below(lowest: int, **values: Any) -> None:
 
 
 def optimizer_steps(method: lightning.LightningModule) -> int:
-    """Steps of the optimizer in a run: the trainer's batches over those it accumulates."""
-    # Not the trainer's estimate, which would make the loader before a continued run knows what it has used.
+    """Return the number of optimizer steps in a run: the trainer's batches divided by the number it accumulates."""
+    # The trainer's own estimate would create the loader before a resumed run knows which data it has used.
     batches: int = method.trainer.datamodule.total_batches  # type: ignore[attr-defined]
     return -(-batches // method.trainer.accumulate_grad_batches)
 
 
 def gather_sharded_weights(method: lightning.LightningModule) -> None:
-    """Give a method that was trained in shards whole weights again, and make it the plain module that it was."""
+    """Restore whole weights in a method that was trained in shards, and turn it back into the original plain module."""
     if not isinstance(method, FSDPModule):
         return
     method.reshard()
@@ -224,7 +228,7 @@ def gather_sharded_weights(method: lightning.LightningModule) -> None:
                     whole[id(value)] = nn.Parameter(value.full_tensor().detach(), value.requires_grad)
                 module._parameters[name] = whole[id(value)]
                 module._load_state_dict_post_hooks.clear()
-    # What else fully_shard added: hooks, which would put the shards back, and a class before the method's own.
+    # fully_shard also added hooks, which would restore the shards, and a class ahead of the method's own.
     for hooks in (method._forward_pre_hooks, method._forward_hooks):
         hooks.clear()
     for hooks in (method._state_dict_pre_hooks, method._load_state_dict_pre_hooks):

@@ -1,4 +1,4 @@
-"""Causal-language-model tuning of a backbone, whole or by low-rank adapters, beside 4-bit weights where asked for.
+"""Causal-language-model tuning of a backbone: all weights or low-rank adapters, optionally on 4-bit weights.
 
 Sources: Hu et al. 2022, "LoRA"; Dettmers et al. 2023, "QLoRA"; used as in Mondal and Lipizzi 2024, "Mitigating Large
 Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification", section 4.
@@ -26,38 +26,39 @@ from fairlab.data.entries import Entries
 from fairlab.distributed import BatchShare, empty_share_output
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.methods.optimizing import linear
-from fairlab.types import CannotScore, FairlabError
+from fairlab.types import CannotScore, FairlabError, NotNegative
 
-APART = 0.05  # share of the largest state by which rounding may move one, in bfloat16 too
+APART = 0.05  # share of the largest state by which rounding may change a state, in bfloat16 too
 
 
 class CausalLMTuning(Trained):
-    """Trains a backbone to predict the next token of the entries it is given.
+    """Method that trains a backbone to predict the next token of the training entries.
 
-    The loss is the mean cross-entropy over the tokens of a batch, each given those before it in its own entry: entries
-    share a block, but neither attention nor positions reach from one into another, and no entry's first token is
-    predicted from another's last. The end of an entry is not trained. Dropout is off.
+    The loss is the mean cross-entropy over the tokens of a batch, each conditioned on the earlier tokens of its own
+    entry. Entries share a block, but neither attention nor positions cross entries, and the first token of an entry is
+    not predicted from the last token of another. The end of an entry is not trained. Dropout is off.
 
-    A checkpoint holds the trained weights alone; the others are those the run starts from.
+    A checkpoint holds the trained weights alone; the other weights are the ones the run starts from.
 
     Args:
-        encoder: a causal LM, trained in place.
-        rank: rank of adapters on the linear layers of the model's body, all else frozen; None trains everything.
-        quantize: whether the frozen linear layers are kept in 4 bits while training (QLoRA), on CUDA alone. Adapters
-            are then merged into the values that the 4 bits stand for.
-        checkpointing: whether activations are computed anew in the backward pass, for less memory and about a third
-            more time.
-        lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to 0.
-        warmup: share of the training steps in which the learning rate rises, from 0 to below 1.
-        weight_decay: weight decay of AdamW, >= 0.
-        epochs: passes over the entries.
-        validate_every: training steps between validations.
-        seed: seed of the adapters' first weights; nothing else is random here.
+        encoder: Causal LM, trained in place.
+        rank: Rank of the adapters on the linear layers of the model's body, with all other weights frozen; None trains
+            all weights.
+        quantize: Whether the frozen linear layers are kept in 4 bits during training (QLoRA); requires CUDA. The
+            adapters are then merged into the dequantized 4-bit values.
+        checkpointing: Whether activations are recomputed in the backward pass, which uses less memory and takes about a
+            third more time.
+        lr: Peak learning rate of AdamW; it rises linearly over ``warmup`` and decays linearly to 0.
+        warmup: Share of the training steps in which the learning rate rises, from 0 to below 1.
+        weight_decay: Weight decay of AdamW, >= 0.
+        epochs: Number of passes over the entries.
+        validate_every: Number of training steps between validations.
+        seed: Seed of the adapters' initial weights, the only random part of the method.
 
     Raises:
-        FairlabError: a value is out of range, or this machine cannot quantize; in training, when the loss is not
-            finite.
-        CannotScore: the backbone is no causal LM, or in ``setup``, it lets entries of a block see one another.
+        FairlabError: A value is out of range, or this machine cannot quantize; in training, if the loss is not finite.
+        CannotScore: The backbone is not a causal LM; in ``setup``, if the model lets entries of a block attend to each
+            other.
     """
 
     title = "causal-language-model tuning"
@@ -84,7 +85,7 @@ class CausalLMTuning(Trained):
         checkpointing: bool,
         lr: float,
         warmup: float,
-        weight_decay: float,
+        weight_decay: NotNegative,
         epochs: int,
         validate_every: int,
         seed: int,
@@ -93,13 +94,12 @@ class CausalLMTuning(Trained):
         refuse_unless_above_zero(lr=lr)
         if not 0 <= warmup < 1:
             raise FairlabError(f"method.warmup must lie in 0..1, not {warmup}")
-        refuse_below(0, weight_decay=weight_decay)
         refuse_below(1, epochs=epochs, validate_every=validate_every, rank=rank)
         if quantize:
             if rank is None:
                 raise FairlabError("method.quantize=true trains adapters alone; give method.rank, for example 64")
             refuse_without_cuda()
-        CausalLM(encoder)  # says in a sentence what is no causal LM
+        CausalLM(encoder)  # raises a clear error if the encoder is not a causal LM
         self.encoder = encoder
         self.rank = rank
         self.quantize = quantize
@@ -113,7 +113,7 @@ class CausalLMTuning(Trained):
         self.loss_mean = MeanMetric()
 
     def setup(self, stage: str) -> None:
-        """Check that the model keeps entries apart, then quantize and add adapters."""
+        """Check that the model keeps entries separate, then quantize and add adapters."""
         if stage != "fit":
             return
         model = self.encoder.model
@@ -134,10 +134,10 @@ class CausalLMTuning(Trained):
             for module in model.modules():
                 if isinstance(module, nn.Dropout):
                     module.p = 0.0
-            self.encoder.train()  # transformers computes anew in training mode alone
+            self.encoder.train()  # transformers recomputes in training mode only
 
     def loss(self, batch: PackedBatch) -> tuple[Tensor, int]:
-        """Mean cross-entropy of a batch, in nats, and the number M of tokens it is over."""
+        """Return the mean cross-entropy of a batch, in nats, and the number M of tokens it averages over."""
         if not len(batch.positions):
             return empty_share_output(self), 0
         model = self.encoder.model
@@ -149,7 +149,7 @@ class CausalLMTuning(Trained):
         return total / max(1, len(targets_M)), len(targets_M)
 
     def training_step(self, batch: PackedBatch, batch_idx: int) -> Tensor:
-        """The loss on one batch."""
+        """Return the loss on one batch."""
         own, tokens = self.loss(batch)
         share = BatchShare(tokens, self.device)
         loss = share.mean(own)
@@ -157,37 +157,37 @@ class CausalLMTuning(Trained):
         return share.loss(own)
 
     def validation_step(self, batch: PackedBatch, batch_idx: int) -> None:
-        """The loss on held-out entries."""
+        """Compute the loss on held-out entries."""
         loss, tokens = self.loss(batch)
         self.loss_mean.update(loss, weight=tokens)
 
     def on_validation_epoch_end(self) -> None:
-        """Mean over all held-out tokens, and its exponential."""
+        """Log the mean loss over all held-out tokens, and its exponential, the perplexity."""
         loss = self.loss_mean.compute()
         self.loss_mean.reset()
         self.log_dict({"validation/loss": loss, "validation/perplexity": loss.exp()})
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Keep what is trained."""
+        """Keep the trained weights only."""
         trained = self.trained_names()
         checkpoint["state_dict"] = {name: checkpoint["state_dict"][name] for name in trained}
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Load what was trained; what is frozen stays.
+        """Load the trained weights and leave the frozen weights unchanged.
 
         Raises:
-            RuntimeError: the weights are of another model.
+            RuntimeError: The weights belong to a different model.
         """
         if strict and set(state_dict) != set(self.trained_names()):
             raise RuntimeError("Error(s) in loading state_dict: it holds other trained weights than this model has")
         return super().load_state_dict(state_dict, strict=False, assign=assign)
 
     def trained_names(self) -> list[str]:
-        """Names of the trained weights."""
+        """Return the names of the trained weights."""
         return [name for name, parameter in self.named_parameters() if parameter.requires_grad]
 
     def finish(self, folder: Path) -> None:
-        """Write the trained adapters into ``folder`` and merge them, as stored, into the weights."""
+        """Write the trained adapters to ``folder`` and merge them, as stored, into the weights."""
         data: Entries = self.trainer.datamodule  # type: ignore[attr-defined]
         self.encoder.entries = len(data.texts["train"])
         model = self.encoder.model
@@ -202,15 +202,16 @@ class CausalLMTuning(Trained):
         self.encoder.eval()
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about a trained model beside its configuration."""
+        """Return the facts about the trained model that the record holds in addition to its configuration."""
         return super().facts() | {"trained_parameters": self.trained_parameters}
 
 
 def refuse_mixing(backbone: Backbone) -> None:
-    """Check on two entries of three tokens in one block that the second does not see the first.
+    """Check on two entries of three tokens in one block that the second does not attend to the first.
 
     Raises:
-        CannotScore: it does; the architecture goes by an attention mask alone, and not by positions.
+        CannotScore: The second entry attends to the first: the architecture relies on an attention mask alone instead
+            of positions.
     """
     start = CausalLM(backbone).start_id
     vocabulary = backbone.model.config.vocab_size

@@ -1,7 +1,7 @@
 """Content-conditional debiasing (CCD) of a text encoder.
 
 Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2. The paper names neither the
-pooling nor the language-modelling head; here the encoder trains inside its masked LM, whose own layers stay frozen.
+pooling nor the language-modelling head. Here the encoder trains inside its masked LM, whose own layers stay frozen.
 Shape letters: B groups, A attributes, D embedding width.
 """
 
@@ -31,31 +31,31 @@ from fairlab.types import FairlabError
 
 
 class CCD(Trained):
-    """Trains an encoder so that every attribute of a group is equally far from the neutral text, which stays put.
+    """Method that trains an encoder to place all attributes of a group equally far from its neutral text.
 
-    Embeddings of the original encoder do not change during training, so they are computed once, in ``setup``, and no
-    second encoder is kept.
+    The neutral text keeps its embedding. Embeddings of the original encoder do not change during training, so they are
+    computed once, in ``setup``, and no second encoder is kept.
 
     Args:
-        encoder: the backbone to debias, trained in place.
-        beta: weight of the representation loss (equation 4), >= 0.
-        rho: bandwidth of the kernel, see :func:`fairlab.losses.ccd.bandwidth`.
-        neutral: what attributes are compared with: ``own``, the group's neutral text, or ``batch``, in a second term
-            also those of the other groups of a device's batch.
-        others: weight of that second term, >= 0.
-        alignment: weight of the distance between a group's attributes, >= 0; see
+        encoder: Backbone to debias, trained in place.
+        beta: Weight of the representation loss (equation 4), >= 0.
+        rho: Bandwidth of the kernel, see :func:`fairlab.losses.ccd.bandwidth`.
+        neutral: Neutral texts that attributes are compared with: ``own`` for the group's neutral text, or ``batch`` to
+            add a second term over the neutral texts of the other groups in a device's batch.
+        others: Weight of that second term, >= 0.
+        alignment: Weight of the distance between a group's attributes, >= 0; see
             :func:`fairlab.losses.ccd.alignment_loss`.
-        last_layers: number of layers that are trained, from the last one back; None trains the whole encoder.
-        lr: learning rate of Adam.
-        dropout: whether the encoder's own dropout is on in training; the reference embeddings never see it.
-        epochs: passes over the training groups.
-        validate_every: training steps between validations.
-        seed: seed of the dropout; a step's randomness depends on the seed and the step alone, so a resumed run repeats
-            it.
+        last_layers: Number of layers to train, counted from the last; None trains the whole encoder.
+        lr: Learning rate of Adam.
+        dropout: Whether the encoder's own dropout is active in training; it never applies to the reference embeddings.
+        epochs: Number of passes over the training groups.
+        validate_every: Number of training steps between validations.
+        seed: Seed of the dropout; the randomness of a step depends on the seed and the step alone, so a resumed run
+            repeats it.
 
     Raises:
-        FairlabError: a value is out of range; in ``setup``, when the bandwidth leaves no gradient;
-            in training, when the loss is not finite.
+        FairlabError: A value is out of range; in ``setup``, if the bandwidth leaves no gradient; in training, if the
+            loss is not finite.
     """
 
     title = "content-conditional debiasing (CCD)"
@@ -109,13 +109,13 @@ class CCD(Trained):
         self.validate_every = validate_every
         self.seed = seed
         self.register_buffer("rho", torch.tensor(float("nan")))
-        self.rho_others = 0.0  # found anew in setup
+        self.rho_others = 0.0  # recomputed in setup
         self.original: dict[str, Tensor] = {}
         self.validation_gap = CCEDGap()
         train_only_the_encoder(encoder, last_layers)
 
     def setup(self, stage: str) -> None:
-        """Embed the groups with the still original encoder: reference embeddings, and the bandwidth from train."""
+        """Compute reference embeddings with the original encoder, and the bandwidth on the training split."""
         if stage != "fit":
             return
         data: CounterfactualData = self.trainer.datamodule  # type: ignore[attr-defined]
@@ -131,7 +131,7 @@ class CCD(Trained):
             self.rho_others = bandwidth(distances_to_neutral(attributes, neutral.roll(1, dims=0)), "rms")
 
     def forward(self, batch: GroupBatch) -> tuple[Tensor, Tensor]:
-        """Embeddings of a batch, all versions in one pass: attributes (B, A, D) and neutral (B, D)."""
+        """Return the embeddings of a batch, all versions in one pass: attributes (B, A, D) and neutral (B, D)."""
         if not batch.ids:
             return empty_share_output(self, 0, 2, self.encoder.width), empty_share_output(self, 0, self.encoder.width)
         embeddings = self.encoder(batch.input_ids, batch.attention_mask).float()  # distances need more than bf16
@@ -139,7 +139,7 @@ class CCD(Trained):
         return embeddings[:, 1:], embeddings[:, 0]
 
     def losses(self, batch: GroupBatch, split: str) -> tuple[Tensor, dict[str, Tensor], Tensor]:
-        """What to train on, the parts of the loss over all processes' shares, and the distances to neutral (B, A)."""
+        """Return the training loss, its parts over all processes' shares, and the distances to neutral (B, A)."""
         attributes_BAD, neutral_BD = self(batch)
         original_BD = self.original[split][batch.positions.cpu()].to(neutral_BD.device)
         bias = mean_or_zero(bias_loss(attributes_BAD, neutral_BD, self.rho))
@@ -164,13 +164,13 @@ class CCD(Trained):
         return share.loss(loss), parts, distances_to_neutral(attributes_BAD, neutral_BD).detach()
 
     def training_step(self, batch: GroupBatch, batch_idx: int) -> Tensor:
-        """Equation 4 on one batch."""
+        """Compute equation 4 on one batch."""
         loss, parts, _ = self.losses(batch, "train")
         self.log_training(parts, len(batch.ids))
         return loss
 
     def validation_step(self, batch: GroupBatch, batch_idx: int) -> None:
-        """The same losses, and the CCED gap, on held-out groups."""
+        """Compute the same losses, and the CCED gap, on held-out groups."""
         _, parts, distances_BA = self.losses(batch, "validation")
         self.validation_gap.update(distances_BA)
         values = {f"validation/{name}": value for name, value in parts.items()}
@@ -178,5 +178,5 @@ class CCD(Trained):
         self.log("validation/cced_gap", self.validation_gap)
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about a trained model beside its configuration."""
+        """Return the facts about the trained model that the record holds in addition to its configuration."""
         return super().facts() | {"rho": float(self.rho)}

@@ -1,8 +1,8 @@
-"""Content-conditional debiasing as one linear map of an encoder's embeddings, found in seconds.
+"""Content-conditional debiasing as one linear map of an encoder's embeddings, computed in seconds.
 
-The loss is that of CCD ("LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2, equation 2).
-Two things are this project's: one matrix is trained in place of the encoder, so that a change holds for all texts
-alike, and neutral texts are not kept where they are (equation 3) but lose their lean along the directions in which
+The loss is the CCD loss ("LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2, equation
+2). Two parts are specific to this project. One matrix is trained instead of the encoder, so that a change applies to
+all texts alike. Neutral texts are not held in place (equation 3) but lose their lean along the directions in which
 attributes differ. Equation 3 keeps that lean, and with it the associations that SEAT and Bias-IR measure.
 Shape letters: G groups, V versions of a group, N neutral texts, K directions, D embedding width.
 """
@@ -18,19 +18,19 @@ from torch import Tensor, nn
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.projection import project
+from fairlab.checks.json_text import from_json
 from fairlab.data.counterfactual import CounterfactualData, groups_of
 from fairlab.data.groups import groups_alike, groups_place
 from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral
 from fairlab.methods.base import Fitted, refuse_below, refuse_unless_above_zero
-from fairlab.text.json_text import from_json
 from fairlab.types import FairlabError
 
-RIDGE = 0.03  # of the regression of the lean, for some thousand texts of unit length
+RIDGE = 0.03  # ridge penalty of the regression of the lean, for some thousand texts of unit length
 
 
 @dataclass(frozen=True)
 class MapSettings:
-    """How a map is trained; see :class:`CCDLinear`."""
+    """Training settings of a map; see :class:`CCDLinear`."""
 
     drift: float
     rho: Bandwidth
@@ -41,25 +41,25 @@ class MapSettings:
 
 
 class CCDLinear(Fitted):
-    """Multiplies embeddings by a matrix at which a group's attributes are equally far from its neutral text.
+    """Method that multiplies embeddings by a matrix that places a group's attributes equally far from its neutral text.
 
     Args:
-        encoder: the backbone to debias, whose weights stay as they are.
-        lean: how much of the lean of neutral texts the matrix takes away before it is trained, from 0 to 1.
-        drift: weight of the squared distance of the matrix from the one it starts as, divided by its width so that
-            one value serves encoders of any width, >= 0.
-        rho: bandwidth of the kernel, see :func:`fairlab.losses.ccd.bandwidth`.
-        lr: learning rate of Adam at the start; it falls linearly to 0.
-        epochs: passes over the groups.
-        batch_size: groups of a step.
-        short: further groups of short sentences to train on, as a ``data.path``; None takes the training groups alone.
-        directions: further groups, each as a ``data.path``, whose attributes say a direction more to take lean away
-            from, such as names; the matrix is not trained on them.
-        anchors: further neutral texts, JSON lines with ``text``, whose lean is taken away; None takes none.
-        seed: seed of the order of groups.
+        encoder: Backbone to debias, whose weights stay unchanged.
+        lean: Share of the lean of neutral texts that the initial matrix removes, from 0 to 1.
+        drift: Weight, >= 0, of the squared distance between the matrix and its initial value, divided by the width so
+            that one value works for encoders of any width.
+        rho: Bandwidth of the kernel, see :func:`fairlab.losses.ccd.bandwidth`.
+        lr: Initial learning rate of Adam, which decays linearly to 0.
+        epochs: Number of passes over the groups.
+        batch_size: Number of groups per step.
+        short: Additional training groups of short sentences, as a ``data.path``; None uses the training groups alone.
+        directions: Additional groups, such as names, each as a ``data.path``. The attributes of each add one direction
+            along which lean is removed; the matrix is not trained on these groups.
+        anchors: Additional neutral texts whose lean is removed, as JSON lines with ``text``; None adds no texts.
+        seed: Seed of the order of groups.
 
     Raises:
-        FairlabError: a value is out of range; in ``fit``, when the data is no counterfactual groups, or those of
+        FairlabError: A value is out of range; in ``fit``, if the data is not counterfactual groups, or if the groups of
             ``short`` or ``directions`` have other attributes.
     """
 
@@ -102,7 +102,7 @@ class CCDLinear(Fitted):
         self.losses: list[float] = []
 
     def fit(self, data: CounterfactualData) -> None:
-        """Embed the training groups and the other texts, find the matrix, and multiply by it from now on."""
+        """Embed the training groups and the other texts, compute the matrix, and apply it to all further embeddings."""
         groups = list(groups_of(data)["train"])
         kinds = [groups]
         for setting, path in (("short", self.short), *(("directions", path) for path in self.directions)):
@@ -119,13 +119,13 @@ class CCDLinear(Fitted):
         project(self.encoder, matrix, general=True)
 
     def facts(self) -> dict[str, object]:
-        """What the record holds beside the configuration: the loss of the first and of the last epoch."""
+        """Return the loss of the first and of the last epoch, for the record in addition to the configuration."""
         ends = {"first_epoch_loss": self.losses[0], "last_epoch_loss": self.losses[-1]} if self.losses else {}
         return super().facts() | ends
 
 
 def anchor_texts(path: str) -> list[str]:
-    """The texts of JSON lines with the key ``text``."""
+    """Return the texts of JSON lines with the key ``text``."""
     lines = Path(groups_place(path)).read_text(encoding="utf-8").splitlines()
     rows = [from_json(line) for line in lines if line.strip()]
     if not rows or not all(isinstance(row, dict) and isinstance(row.get("text"), str) for row in rows):
@@ -134,21 +134,22 @@ def anchor_texts(path: str) -> list[str]:
 
 
 def lean_removed(kinds_GVD: Sequence[Tensor], anchors_ND: Tensor, share: float) -> Tensor:
-    """The matrix (D, D) that takes the lean of neutral texts away and leaves all else as it is.
+    """Return the matrix (D, D) that removes the lean of neutral texts and preserves all other components.
 
     Each kind of groups (passages, names, ...) has a direction: the mean difference of the first and the last attribute.
-    Neutral texts, and the middle between a group's attributes, lean along these directions. The lean is predicted by
-    ridge regression from what is orthogonal to all of them, and a share of the prediction is subtracted:
-    W = I - U^T B^T, the rows of U an orthonormal basis of the directions, U B = 0. Texts of an attribute keep the
-    difference that content cannot predict.
+    Neutral texts, and the midpoints between a group's attributes, lean along these directions. Ridge regression
+    predicts the lean from the components orthogonal to all directions, and a share of the prediction is subtracted:
 
-    One direction is not enough: the differences of names, of words and of pronouns point to directions of their own,
-    and once the lean along one is gone, what is left along the others decides.
+    W = I - U^T B^T, where the rows of U are an orthonormal basis of the directions and U B = 0. Texts of an attribute
+    keep the difference that content cannot predict.
+
+    One direction is not enough: names, words and pronouns each differ along a direction of their own. Once the lean
+    along one direction is removed, the remaining lean along the others dominates.
 
     Args:
-        kinds_GVD: embeddings of groups of each kind, neutral first.
-        anchors_ND: embeddings of other neutral texts.
-        share: how much of the lean is taken away, from 0 to 1.
+        kinds_GVD: Embeddings of groups of each kind, neutral first.
+        anchors_ND: Embeddings of other neutral texts.
+        share: Share of the lean to remove, from 0 to 1.
     """
     groups = [kind.double() for kind in kinds_GVD]
     means_KD = torch.stack([(kind[:, 1] - kind[:, -1]).mean(dim=0) for kind in groups])
@@ -165,25 +166,25 @@ def lean_removed(kinds_GVD: Sequence[Tensor], anchors_ND: Tensor, share: float) 
 
 
 def mapping(embeddings: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
-    """How vectors are multiplied by a matrix: back to unit length where the embeddings are of unit length."""
+    """Return a function that multiplies vectors by a matrix and renormalises them if embeddings have unit length."""
     unit = torch.allclose(embeddings.norm(dim=-1), torch.ones(()), atol=1e-3)
     return lambda x, W: nn.functional.normalize(x @ W.T, dim=-1) if unit else x @ W.T
 
 
 def trained_map(groups_GVD: Tensor, start: Tensor, settings: MapSettings) -> tuple[Tensor, list[float]]:
-    """A matrix (D, D) trained by equation 2 on embeddings of groups, and the mean loss of every epoch.
+    """Train a matrix (D, D) by equation 2 on embeddings of groups, and return it with the mean loss of every epoch.
 
     Args:
-        groups_GVD: embeddings of groups, neutral first.
-        start: the matrix it starts as, which the drift holds it near.
-        settings: weight and steps.
+        groups_GVD: Embeddings of groups, neutral first.
+        start: Initial matrix, which the drift term keeps the result near.
+        settings: Weight and steps of the training.
     """
     mapped = mapping(groups_GVD)
     rho = bandwidth(distances_to_neutral(groups_GVD[:, 1:], groups_GVD[:, 0]), settings.rho)
     matrix = nn.Parameter(start.clone())
     optimizer = torch.optim.Adam([matrix], lr=settings.lr)
     size = min(settings.batch_size, len(groups_GVD))
-    steps = len(groups_GVD) // size  # what is left over is drawn in other epochs
+    steps = len(groups_GVD) // size  # the remaining groups are drawn in other epochs
     falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / (steps * settings.epochs))
     drawn = torch.Generator().manual_seed(settings.seed)
     losses = []

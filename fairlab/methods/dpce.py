@@ -19,10 +19,10 @@ from fairlab.types import FairlabError
 
 @dataclass(frozen=True)
 class DPCESwitches(Switches):
-    """Those shared with ADEPT, and one of DPCE's own.
+    """Switches shared with ADEPT, plus the one specific to DPCE.
 
     Attributes:
-        bias: form of the bias loss, see :func:`fairlab.losses.dpce.orthogonality_loss`.
+        bias: Form of the bias loss, see :func:`fairlab.losses.dpce.orthogonality_loss`.
     """
 
     bias: Form
@@ -37,7 +37,7 @@ MODES = {
         drift="squared_distance",
         bias="sum_of_squares",
     ),
-    # What the authors' code computes.
+    # Computation of the authors' code.
     "official": DPCESwitches(
         shifted=True,
         pads_in_prototypes=True,
@@ -45,7 +45,7 @@ MODES = {
         drift="all_positions",
         bias="square_of_mean",
     ),
-    # The code as it was meant, on its scale: own subwords, own tokens, and products that do not cancel out.
+    # Intended behaviour of the code, on its scale: own subwords, own tokens, and products that do not cancel out.
     "fixed": DPCESwitches(
         shifted=False,
         pads_in_prototypes=False,
@@ -57,21 +57,21 @@ MODES = {
 
 
 class DPCE(PrototypeDebiasing):
-    """Makes neutral words orthogonal to the prototypes of the attributes, layer by layer.
+    """Method that makes neutral words orthogonal to the prototypes of the attributes, layer by layer.
 
     Args:
-        encoder: the backbone to debias, trained in place.
-        compat: version of the loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
-        alpha: weight of the bias loss, >= 0.
-        beta: weight of the representation loss, >= 0.
-        lr: learning rate of AdamW at the start; it falls linearly to 0.
-        dropout: whether the encoder's own dropout is on in training.
-        epochs: passes over the training sentences.
-        validate_every: training steps between validations.
-        seed: seed of the dropout; a step's randomness depends on the seed and the step alone.
+        encoder: Backbone to debias, trained in place.
+        compat: Version of the loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
+        alpha: Weight of the bias loss, >= 0.
+        beta: Weight of the representation loss, >= 0.
+        lr: Initial learning rate of AdamW, which decays linearly to 0.
+        dropout: Whether the encoder's own dropout is active in training.
+        epochs: Number of passes over the training sentences.
+        validate_every: Number of training steps between validations.
+        seed: Seed of the dropout; the randomness of a step depends on the seed and the step alone.
 
     Raises:
-        FairlabError: a value is out of range.
+        FairlabError: A value is out of range.
     """
 
     title = "debiasing of contextualised embeddings (DPCE)"
@@ -111,5 +111,5 @@ class DPCE(PrototypeDebiasing):
         self.form = MODES[compat].bias
 
     def bias_loss(self, neutral_BLD: Tensor) -> Tensor:
-        """Inner products with the prototypes, see :func:`fairlab.losses.dpce.orthogonality_loss`."""
+        """Return the loss on inner products with the prototypes, see :func:`fairlab.losses.dpce.orthogonality_loss`."""
         return orthogonality_loss(neutral_BLD, self.prototypes, self.form)

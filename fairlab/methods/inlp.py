@@ -1,4 +1,4 @@
-"""INLP: embeddings are projected, time and again, onto what a linear classifier of the attributes does not see.
+"""INLP: repeated projection of embeddings onto the null space of a linear attribute classifier.
 
 Source: Ravfogel et al. 2020, "Null It Out: Guarding Protected Attributes by Iterative Nullspace Projection", algorithm
 1, as Meade et al. 2022 apply it (bias-bench).
@@ -24,18 +24,19 @@ Floats = NDArray[np.float64]
 
 
 class INLP(Fitted):
-    """Removes from an encoder's embeddings what linear classifiers tell attributes by; nothing else is trained.
+    """Method that removes from embeddings the directions by which linear classifiers distinguish attributes.
 
-    The classes are the versions of the groups, the neutral one among them.
+    No weights of the encoder are trained. The classes are the versions of the groups, including the neutral version.
 
     Args:
-        encoder: the backbone to debias, which gets the projection.
-        classifiers: number of classifiers trained, each on what the ones before have left; at least 1.
-        seed: seed of the classifiers' training.
+        encoder: Backbone to debias, to which the projection is added.
+        classifiers: Number of classifiers to train, each on embeddings without the directions of the earlier ones; at
+            least 1.
+        seed: Seed of the classifiers' training.
 
     Raises:
-        FairlabError: there are less than one classifier; in ``fit``, when the data is no counterfactual groups, or when
-            the classifiers' directions leave nothing of the embeddings.
+        FairlabError: The number of classifiers is less than one; in ``fit``, if the data is not counterfactual groups,
+            or if the classifiers' directions span the whole embedding space.
     """
 
     title = "iterative nullspace projection (INLP)"
@@ -60,7 +61,7 @@ class INLP(Fitted):
         self.removed = 0
 
     def fit(self, data: CounterfactualData) -> None:
-        """Find the directions on the training groups, and project them out."""
+        """Compute the directions on the training groups, and project them out."""
         groups = groups_of(data)
         train, labels = self._classes(groups["train"])
         held_out, held_out_labels = self._classes(groups["validation"])
@@ -76,7 +77,7 @@ class INLP(Fitted):
         return self.encoder.embed(texts, progress="embeddings of the versions").double().numpy(), labels
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold beside the configuration: accuracies on the validation groups, dimensions."""
+        """Return accuracies on the validation groups and removed dimensions, for the record."""
         return super().facts() | {
             "first_classifier_accuracy": self.accuracies[0],
             "last_classifier_accuracy": self.accuracies[-1],
@@ -93,13 +94,13 @@ def nullspace_directions(
     held_out: Floats,
     held_out_labels: NDArray[np.int64],
 ) -> tuple[Floats, list[float]]:
-    """Orthonormal directions (K, D) that linear classifiers read, and each classifier's accuracy on held-out texts.
+    """Return orthonormal directions (K, D) that linear classifiers use, and each classifier's held-out accuracy.
 
-    Every classifier is a linear support vector machine, one against the rest, on embeddings without the directions of
-    those before.
+    Every classifier is a one-vs-rest linear support vector machine on embeddings without the directions of the earlier
+    classifiers.
 
     Raises:
-        FairlabError: the directions leave nothing.
+        FairlabError: The directions span the whole embedding space.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
@@ -123,5 +124,5 @@ def nullspace_directions(
 
 
 def less_components(vectors: Floats, basis_KD: Floats) -> Floats:
-    """Vectors (N, D) less their components along an orthonormal basis."""
+    """Return vectors (N, D) without their components along an orthonormal basis."""
     return vectors - (vectors @ basis_KD.T) @ basis_KD

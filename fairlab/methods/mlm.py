@@ -25,44 +25,45 @@ from fairlab.data.packed import PackedText
 from fairlab.data.seeding import seed_of
 from fairlab.distributed import BatchShare, empty_share_output, in_batch_order, rank, ranks
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
-from fairlab.types import Bounds, FairlabError
+from fairlab.types import Bounds, FairlabError, NotNegative
 
-SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest is shown as it is
-WORD_STARTS = ("Ġ", "▁")  # before tokens that begin a word, in byte-level and sentencepiece vocabularies
+SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest is shown unchanged
+WORD_STARTS = ("Ġ", "▁")  # prefixes of word-initial tokens in byte-level and sentencepiece vocabularies
 
 
-Decay = Annotated[float, Bounds(0, 0.999999)]  # of a moving average
+Decay = Annotated[float, Bounds(0, 0.999999)]  # decay rate of a moving average
 
 
 class MLM(Trained):
-    """Trains a backbone to predict masked tokens; a backbone without a head gets one, tied to its input embeddings.
+    """Method that trains a backbone to predict masked tokens.
 
-    The loss is cross-entropy at the chosen tokens, plus ``preserve`` times one less the cosine between the embedding of
-    the masked text and the original backbone's embedding of the full text. The latter is computed once, in ``setup``.
-    In validation every chosen token is shown as the mask, and the choice is the same each time.
+    A backbone without a head gets one that is tied to its input embeddings. The loss is the cross-entropy at the chosen
+    tokens, plus ``preserve`` times one minus the cosine between the embedding of the masked text and the original
+    backbone's embedding of the full text. The latter is computed once, in ``setup``. In validation every chosen token
+    is shown as the mask, and the choice is the same each time.
 
     Args:
-        encoder: the backbone to train, in place.
-        rank: rank of adapters on the encoder's linear layers, trained with the head while all else is frozen; None
-            trains everything.
-        lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to 0.
-        warmup: number of training steps in which the learning rate rises, or below 1 a share of all steps.
-        weight_decay: weight decay of AdamW.
-        betas: the two decay rates of AdamW's moments.
-        clip: norm at which the gradient is clipped; 0 does not clip it.
-        mask_share: share of a text's tokens, special ones left out, that are chosen to be predicted; above 0 and below
-            1.
-        whole_words: whether the tokens of a word are chosen together.
-        preserve: weight of the term that keeps the embeddings, >= 0; 0 leaves it out.
-        dropout: dropout probabilities in training, of ``hidden`` states and of ``attention``; None trains without
-            dropout.
-        epochs: passes over the training texts.
-        steps: number of steps after which training ends, whatever the epochs; None takes all.
-        validate_every: training steps between validations.
-        seed: seed of a new head, the masks and the dropout; those of a step depend on the seed and the step alone.
+        encoder: Backbone to train, in place.
+        rank: Rank of adapters on the encoder's linear layers, trained together with the head while all other weights
+            are frozen; None trains all weights.
+        lr: Peak learning rate of AdamW; it rises linearly over ``warmup`` and decays linearly to 0.
+        warmup: Number of training steps in which the learning rate rises, or a share of all steps if below 1.
+        weight_decay: Weight decay of AdamW.
+        betas: Decay rates of the two moments of AdamW.
+        clip: Norm at which the gradient is clipped; 0 disables clipping.
+        mask_share: Share of a text's tokens, excluding special tokens, that are chosen for prediction; above 0 and
+            below 1.
+        whole_words: Whether the tokens of a word are chosen together.
+        preserve: Weight of the term that preserves the embeddings, >= 0; 0 omits it.
+        dropout: Dropout probabilities of ``hidden`` states and of ``attention`` in training; None disables dropout.
+        epochs: Number of passes over the training texts.
+        steps: Number of steps after which training ends regardless of the epochs; None trains for all epochs.
+        validate_every: Number of training steps between validations.
+        seed: Seed of a new head, the masks and the dropout; the randomness of a step depends on the seed and the step
+            alone.
 
     Raises:
-        FairlabError: a value is out of range; in training, when the loss is not finite.
+        FairlabError: A value is out of range; in training, if the loss is not finite.
     """
 
     title = "masked-language-model training"
@@ -85,7 +86,7 @@ class MLM(Trained):
         rank: int | None,
         lr: float,
         warmup: float,
-        weight_decay: float,
+        weight_decay: NotNegative,
         betas: tuple[Decay, Decay],
         clip: float,
         mask_share: float,
@@ -125,12 +126,12 @@ class MLM(Trained):
         self.mlm_mean, self.preservation_mean, self.accuracy_mean = MeanMetric(), MeanMetric(), MeanMetric()
 
     def setup(self, stage: str) -> None:
-        """Embed the texts with the still original backbone, then add what it lacks: a head, adapters."""
+        """Embed the texts with the original backbone, then add the missing parts: a head, adapters."""
         if stage != "fit":
             return
         device = self.trainer.strategy.root_device
         self.encoder.to(device)
-        if device.type == "cpu":  # on short texts half as fast again as the fused kernel, whose backward is slow there
+        if device.type == "cpu":  # on short texts 1.5 times as fast as the fused kernel, whose backward is slow
             self.encoder.model.set_attn_implementation("eager")
         data: Corpus | PackedText = self.trainer.datamodule  # type: ignore[attr-defined]
         if self.whole_words:
@@ -149,9 +150,10 @@ class MLM(Trained):
             add_adapters(self.encoder.model, self.rank)
 
     def masked(self, batch: TextBatch, split: str, number: int) -> tuple[Tensor, Tensor]:
-        """What the model sees of a batch masked by ``number``, and which tokens were chosen; both (B, T).
+        """Return the batch as the model sees it, masked by ``number``, and which tokens were chosen; both (B, T).
 
-        The masks of a batch that processes share are drawn for all of it, so that they are those of one process.
+        The masks of a batch shared by several processes are drawn for the whole batch, so that they match the masks of
+        a single process.
         """
         tokenizer = self.encoder.tokenizer
         training, device = split == "train", batch.input_ids.device
@@ -170,7 +172,7 @@ class MLM(Trained):
         return seen[rank() :: ranks()], chosen[rank() :: ranks()]
 
     def losses(self, batch: TextBatch, split: str, number: int) -> tuple[dict[str, Tensor], Tensor]:
-        """The loss and its parts on a batch masked by ``number``, and whether each of the M tokens was found (M,)."""
+        """Return the loss and its parts on a batch masked by ``number``, and whether each token was predicted (M,)."""
         input_ids_BT, chosen_BT = self.masked(batch, split, number)
         if not len(batch.positions):
             names = ("loss", "mlm_loss", *["preservation_loss"] * bool(self.preserve))
@@ -190,9 +192,9 @@ class MLM(Trained):
         return parts, logits_MV.argmax(dim=-1) == targets_M
 
     def training_step(self, batch: TextBatch, batch_idx: int) -> Tensor:
-        """The loss on one batch."""
+        """Return the loss on one batch."""
         parts, found = self.losses(batch, "train", batch_idx)
-        # Masked tokens differ in number between processes, so that each part has a share of its own.
+        # The number of masked tokens differs between processes, so each part has its own share.
         tokens, texts = BatchShare(len(found), self.device), BatchShare(len(batch.positions), self.device)
         shares = {name: texts if name == "preservation_loss" else tokens for name in parts}
         whole = {name: shares[name].mean(value) for name, value in parts.items()}
@@ -204,14 +206,14 @@ class MLM(Trained):
         return loss
 
     def validation_step(self, batch: TextBatch, batch_idx: int) -> None:
-        """The same losses on held-out texts, and how many masked tokens are found."""
+        """Compute the same losses on held-out texts, and the number of correctly predicted masked tokens."""
         parts, found = self.losses(batch, "validation", batch_idx)
         self.mlm_mean.update(parts["mlm_loss"], weight=len(found))
         self.accuracy_mean.update(found.float())
         self.preservation_mean.update(parts.get("preservation_loss", 0.0), weight=len(batch.positions))
 
     def on_validation_epoch_end(self) -> None:
-        """Means over all held-out tokens, or texts; perplexity is the exponential of the mean cross-entropy."""
+        """Log means over all held-out tokens, or texts; perplexity is the exponential of the mean cross-entropy."""
         mlm, preservation, accuracy = (
             metric.compute() for metric in (self.mlm_mean, self.preservation_mean, self.accuracy_mean)
         )
@@ -223,7 +225,7 @@ class MLM(Trained):
         self.log_dict({f"validation/{name}": value for name, value in (values | {"accuracy": accuracy}).items()})
 
     def finish(self, folder: Path) -> None:
-        """Write the trained adapters and head into ``folder`` and merge them, as stored, into the weights."""
+        """Write the trained adapters and head to ``folder`` and merge them, as stored, into the weights."""
         model = self.encoder.model
         if self.rank is not None:
             save_adapters(model, folder / FILE)
@@ -231,12 +233,12 @@ class MLM(Trained):
             merge_adapters(model, folder / FILE)
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about a trained model beside its configuration."""
+        """Return the facts about the trained model that the record holds in addition to its configuration."""
         return super().facts() | {"trained_parameters": self.trained_parameters}
 
 
 def word_continuations(tokenizer: PreTrainedTokenizerBase) -> Tensor:
-    """Whether each token of the vocabulary, (V,), goes on with the word before it."""
+    """Return whether each token of the vocabulary, (V,), continues the preceding word."""
     tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
     special = set(tokenizer.all_special_tokens)
     if any(token.startswith(WORD_STARTS) for token in tokens):
@@ -261,16 +263,16 @@ def mask_tokens(
     """Choose tokens to predict and hide them.
 
     Args:
-        input_ids: token ids of the texts, (B, T).
-        special: boolean (B, T), True where nothing may be chosen.
-        share: probability with which each of the other tokens is chosen.
-        as_mask: share of the chosen tokens shown as the mask.
-        as_random: share of the chosen tokens shown as a random token; the rest is shown unchanged.
-        mask_id: id of the mask token.
-        vocabulary: size of the vocabulary; random tokens are drawn from ids below it.
-        generator: random generator of every draw, on the device of ``input_ids``.
-        continues: boolean (B, T), whether a token goes on with the word before it: words are then chosen whole. None
-            chooses tokens.
+        input_ids: Token ids of the texts, (B, T).
+        special: Boolean (B, T), True at tokens that cannot be chosen.
+        share: Probability with which each of the other tokens is chosen.
+        as_mask: Share of the chosen tokens shown as the mask.
+        as_random: Share of the chosen tokens shown as a random token; the rest is shown unchanged.
+        mask_id: Id of the mask token.
+        vocabulary: Size of the vocabulary; random tokens are drawn from ids below it.
+        generator: Random generator of every draw, on the device of ``input_ids``.
+        continues: Boolean (B, T), whether a token continues the preceding word. If present, words are chosen whole;
+            None chooses tokens.
 
     Returns:
         Token ids as the model sees them, and whether each token was chosen; both (B, T).

@@ -1,8 +1,8 @@
 """Optimizers and learning-rate schedules of methods that train in steps.
 
 An optimizer or a schedule is any callable that makes one: a class of torch, a partial of it, or any function.
-It is given what it has a parameter for and no value yet: of the method ``lr``, ``weight_decay`` and ``betas``, or
-``warmup`` and ``floor``, and of the run its number of steps.
+It receives the values that it has a parameter for and that are not yet set: ``lr``, ``weight_decay`` and ``betas`` (or
+``warmup`` and ``floor``) from the method, and the number of steps from the run.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from fairlab.types import NotNegative, Share
 
 Decayed = Literal["all", "matrices"]
 ONE_PASS = (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD)
-STEPS = ("steps", "num_training_steps", "total_steps", "T_max")  # names that schedules have for the steps of a run
+STEPS = ("steps", "num_training_steps", "total_steps", "T_max")  # schedules' names for the number of steps of a run
 
 
 def make_optimizer(
     make: Callable[..., Optimizer], weights: Sequence[nn.Parameter], decayed: Decayed, values: Mapping[str, Any]
 ) -> Optimizer:
-    """Make an optimizer of weights.
+    """Make an optimizer for the given weights.
 
     Args:
-        make: class of the optimizer, or what stands for it.
-        weights: weights to be trained.
-        decayed: weights that decay: ``all``, or ``matrices``, which leaves out biases and norms.
-        values: values that are given to the optimizer where it has none yet.
+        make: Class of the optimizer, or an equivalent callable.
+        weights: Weights to train.
+        decayed: Weights that decay: ``all``, or ``matrices``, which excludes biases and norms.
+        values: Default values for the optimizer's unset parameters.
     """
     groups: list[dict[str, Any]] = [{"params": list(weights)}]
     if decayed == "matrices":
@@ -46,7 +46,7 @@ def make_optimizer(
 
 
 def takes_one_pass(make: Callable[..., Optimizer]) -> bool:
-    """Whether an optimizer can update all weights in one pass on every device, and is not told otherwise."""
+    """Return whether an optimizer has a fused implementation on every device and no setting that rules it out."""
     given = make.keywords if isinstance(make, partial) else {}
     kind = make.func if isinstance(make, partial) else make
     return kind in ONE_PASS and not {"fused", "foreach", "differentiable"} & given.keys()
@@ -58,16 +58,16 @@ def make_schedule(
     """Make a schedule of an optimizer's learning rate.
 
     Args:
-        make: class of the schedule, or what stands for it.
-        optimizer: optimizer whose learning rate is scheduled.
-        steps: number of steps of the run.
-        values: values that are given to the schedule where it has none yet.
+        make: Class of the schedule, or an equivalent callable.
+        optimizer: Optimizer whose learning rate is scheduled.
+        steps: Number of steps of the run.
+        values: Default values for the schedule's unset parameters.
     """
     return make(optimizer, **open_values(make, {**values, **dict.fromkeys(STEPS, steps)}))
 
 
 def open_values(make: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the values that a callable has a parameter for and a partial of it leaves open."""
+    """Return the values that a callable has a parameter for and that a partial of it has not set."""
     given = make.keywords if isinstance(make, partial) else {}
     return {
         name: value
@@ -82,12 +82,12 @@ def linear(
     """Raise the learning rate linearly to its peak, then lower it linearly to a share of the peak at the last step.
 
     Args:
-        optimizer: optimizer whose learning rate is the peak.
-        steps: number of steps of the run.
-        warmup: share of the steps in which the rate rises; a value from 1 on is a number of steps.
-        floor: share of the peak that is left at the last step, in [0, 1].
-        from_zero: whether the first step has the rate 0 and the rise takes whole steps, as in transformers; else the
-            first step has a rate above 0.
+        optimizer: Optimizer whose learning rate is the peak.
+        steps: Number of steps of the run.
+        warmup: Share of the steps in which the rate rises; a value of 1 or more is a number of steps.
+        floor: Share of the peak that remains at the last step, in [0, 1].
+        from_zero: Whether the first step has the rate 0 and the rise takes whole steps, as in transformers; otherwise
+            the first step has a rate above 0.
 
     Example:
         >>> sgd = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
@@ -107,7 +107,7 @@ def linear(
 def cosine(
     optimizer: Optimizer, *, steps: int, warmup: NotNegative = 0.0, floor: Share = 0.0, from_zero: bool = False
 ) -> LambdaLR:
-    """Raise the learning rate linearly to its peak, then lower it along half a cosine; arguments are those of `linear`.
+    """Raise the learning rate linearly to its peak, then lower it along half a cosine; see `linear` for the arguments.
 
     Source: Loshchilov and Hutter 2017, "SGDR: Stochastic Gradient Descent with Warm Restarts", without restarts.
     """
@@ -134,5 +134,5 @@ def _risen(step: int, rise: float, from_zero: bool) -> float:
 
 
 def small_optimizer(make: Callable[..., Optimizer]) -> Optimizer:
-    """Make an optimizer of two weights that nothing trains, so that a wrong value is found early."""
+    """Make an optimizer of two unused weights, to detect a wrong value early."""
     return make_optimizer(make, [nn.Parameter(torch.zeros(1, 1)), nn.Parameter(torch.zeros(1))], "matrices", {})

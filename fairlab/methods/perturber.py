@@ -1,7 +1,7 @@
-"""Training a language model to turn a selected person of a text to another attribute.
+"""Training of a language model that rewrites a selected person of a text to another attribute.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 4 and appendix F (table 10).
-Shape letters: N pairs, T tokens of the longest rewriting, M tokens that are no padding, V vocabulary.
+Shape letters: N pairs, T tokens of the longest rewriting, M non-padding tokens, V vocabulary.
 """
 
 from __future__ import annotations
@@ -18,35 +18,37 @@ from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
 from fairlab.distributed import BatchShare, empty_share_output, mean_or_zero
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.rewriting.decoding import IGNORED, PERT_SEP, SEP, can_rewrite, is_decoder_alone, target_logits
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, NotNegative
 
 
 class PerturberTraining(Trained):
-    """Trains a model to give the rewriting of a text, a selected word and a target.
+    """Method that trains a model to generate the rewriting of a text, given a selected word and a target.
 
-    The model is an encoder-decoder (BART, T5 or the like) or a causal LM, which reads input and rewriting as one
-    sequence (:mod:`fairlab.rewriting.decoding`).
-    The loss is the mean cross-entropy of the rewriting's tokens, each given those before it. The markers ``<PERT_SEP>``
-    and ``<SEP>`` are added to the vocabulary. The model's configuration keeps the format of its input.
+    The model is an encoder-decoder (BART, T5 or similar) or a causal LM, which reads input and rewriting as one
+    sequence (:mod:`fairlab.rewriting.decoding`). The loss is the mean cross-entropy of the rewriting's tokens, each
+    conditioned on the earlier ones. The markers ``<PERT_SEP>`` and ``<SEP>`` are added to the vocabulary. The input
+    format is stored in the model's configuration.
 
     Args:
-        encoder: an encoder-decoder or a causal LM, trained in place.
-        lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to ``decay`` of it.
-        warmup: number of training steps in which the learning rate rises, or below 1 a share of all steps.
-        decay: share of the peak learning rate that is left at the last step, in [0, 1].
-        weight_decay: weight decay of AdamW, >= 0.
-        clip: norm at which the gradient is clipped; 0 does not clip it.
-        dropout: whether the model's own dropout is on in training.
-        train_embeddings: whether the token embeddings are trained too.
-        epochs: passes over the training pairs, at most.
-        patience: validations without a lower loss after which training stops; None never stops it.
-        validate_every: training steps between validations.
-        seed: seed of the new embeddings and of dropout; a step's randomness depends on the seed and the step alone.
+        encoder: Encoder-decoder or causal LM, trained in place.
+        lr: Peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to the share ``decay`` of
+            it.
+        warmup: Number of training steps in which the learning rate rises, or a share of all steps if below 1.
+        decay: Share of the peak learning rate that remains at the last step, in [0, 1].
+        weight_decay: Weight decay of AdamW, >= 0.
+        clip: Norm at which the gradient is clipped; 0 disables clipping.
+        dropout: Whether the model's own dropout is active in training.
+        train_embeddings: Whether the token embeddings are trained too.
+        epochs: Maximum number of passes over the training pairs.
+        patience: Number of validations without a lower loss after which training stops; None disables early stopping.
+        validate_every: Number of training steps between validations.
+        seed: Seed of the new embeddings and of dropout; the randomness of a step depends on the seed and the step
+            alone.
 
     Raises:
-        FairlabError: the model is neither, a causal LM's tokenizer has no end token, a value is out of range, or in
-            training the loss is not finite.
-        CannotScore: the causal LM sees what comes after.
+        FairlabError: The model is neither an encoder-decoder nor a causal LM, a causal LM's tokenizer has no end token,
+            or a value is out of range; in training, if the loss is not finite.
+        CannotScore: The causal LM attends to later tokens.
     """
 
     title = "perturber"
@@ -69,7 +71,7 @@ class PerturberTraining(Trained):
         lr: float,
         warmup: float,
         decay: float,
-        weight_decay: float,
+        weight_decay: NotNegative,
         clip: float,
         dropout: bool,
         train_embeddings: bool,
@@ -86,12 +88,12 @@ class PerturberTraining(Trained):
             )
         refuse_unless_above_zero(lr=lr)
         if is_decoder_alone(encoder.model):
-            CausalLM(encoder)  # says in a sentence what sees the tokens that it is to give
+            CausalLM(encoder)  # raises a clear error if the model sees the tokens to predict
             if encoder.tokenizer.eos_token_id is None:
                 raise FairlabError("the tokenizer has no end token, by which a rewriting ends; take another backbone")
         if not 0 <= decay <= 1:
             raise FairlabError(f"method.decay must lie in 0..1, not {decay}")
-        refuse_below(0, weight_decay=weight_decay, warmup=warmup, clip=clip)
+        refuse_below(0, warmup=warmup, clip=clip)
         refuse_below(1, epochs=epochs, validate_every=validate_every, patience=patience)
         self.encoder = encoder
         self.lr = lr
@@ -110,14 +112,14 @@ class PerturberTraining(Trained):
             encoder.model.get_input_embeddings().requires_grad_(False)
 
     def setup(self, stage: str) -> None:
-        """Note the input's format in the model's configuration, now that it is to be trained in it."""
+        """Store the input format of the training data in the model's configuration."""
         if stage == "fit":
             data: PerturbationPairs = self.trainer.datamodule  # type: ignore[attr-defined]
             self.encoder.model.config.perturber_format = data.format
             self.encoder.to(self.trainer.strategy.root_device).train(self.dropout)
 
     def losses(self, batch: PairBatch) -> tuple[Tensor, Tensor]:
-        """Cross-entropy of each token of the rewritings, (M,), and whether it is a changed one, (M,)."""
+        """Return the cross-entropy of each token of the rewritings, (M,), and whether the token is changed, (M,)."""
         if not len(batch.targets):
             return empty_share_output(self, 0), batch.changed.flatten()
         given_NT = batch.targets != IGNORED
@@ -126,7 +128,7 @@ class PerturberTraining(Trained):
         return losses_M, batch.changed[given_NT]
 
     def training_step(self, batch: PairBatch, batch_idx: int) -> Tensor:
-        """The loss on one batch."""
+        """Return the loss on one batch."""
         losses_M, _ = self.losses(batch)
         share = BatchShare(len(losses_M), self.device)
         loss = share.mean(mean_or_zero(losses_M))
@@ -134,13 +136,13 @@ class PerturberTraining(Trained):
         return share.loss(mean_or_zero(losses_M))
 
     def validation_step(self, batch: PairBatch, batch_idx: int) -> None:
-        """The same on pairs held out."""
+        """Compute the same losses on held-out pairs."""
         losses_M, changed_M = self.losses(batch)
         self.all_mean.update(losses_M)
         self.changed_mean.update(losses_M[changed_M])
 
     def on_validation_epoch_end(self) -> None:
-        """Means over all tokens, and perplexities, of all tokens and of changed ones."""
+        """Log the mean loss over all tokens, and the perplexities of all tokens and of changed tokens."""
         loss, changed = self.all_mean.compute(), self.changed_mean.compute()
         self.all_mean.reset()
         self.changed_mean.reset()
@@ -148,7 +150,7 @@ class PerturberTraining(Trained):
         self.log_dict({f"validation/{name}": value for name, value in values.items()})
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about a trained model beside its configuration."""
+        """Return the facts about the trained model that the record holds in addition to its configuration."""
         return super().facts() | {
             "pipeline": "text2text-generation" if self.encoder.model.config.is_encoder_decoder else "text-generation",
             "trained_parameters": self.trained_parameters,
@@ -156,7 +158,7 @@ class PerturberTraining(Trained):
 
 
 def add_markers(backbone: Backbone, seed: int) -> None:
-    """Add the markers to the vocabulary, where they are not in it, with embeddings drawn like the others."""
+    """Add missing markers to the vocabulary, with embeddings drawn from the distribution of the others."""
     markers = [marker for marker in (PERT_SEP, SEP) if marker not in backbone.tokenizer.get_vocab()]
     if not markers:
         return

@@ -1,4 +1,4 @@
-"""What DPCE and ADEPT-F share: neutral words are debiased against prototypes of attributes, attribute sentences stay.
+"""Shared base of DPCE and ADEPT-F: debias neutral words against attribute prototypes, preserve attribute sentences.
 
 Shape letters: B sentences, T tokens, L layers (the embedding layer is the first), D width, A attributes.
 """
@@ -28,15 +28,15 @@ from fairlab.types import FairlabError
 
 @dataclass(frozen=True)
 class Switches:
-    """Where the papers, their official code and a mended form of it differ.
+    """Details in which the papers, their official code and a corrected version of it differ.
 
     Attributes:
-        shifted: whether words of several subwords are read one position to the left, see
+        shifted: Whether words of several subwords are read one position to the left, see
             :func:`fairlab.backbones.hidden_states.target_vectors`.
-        pads_in_prototypes: whether prototypes are made without an attention mask, so that padding is attended to.
-        pads_in_losses: whether hidden states in training are made without an attention mask, so that padding is
+        pads_in_prototypes: Whether prototypes are computed without an attention mask, so that padding is attended to.
+        pads_in_losses: Whether hidden states in training are computed without an attention mask, so that padding is
             attended to.
-        drift: form of the representation loss, see :func:`fairlab.losses.drift.drift_loss`.
+        drift: Form of the representation loss, see :func:`fairlab.losses.drift.drift_loss`.
     """
 
     shifted: bool
@@ -46,28 +46,29 @@ class Switches:
 
 
 class PrototypeDebiasing(Trained, ABC):
-    """Trains an encoder on two kinds of sentences, in one batch or in turn.
+    """Base class of methods that train an encoder on neutral and attribute sentences, in one batch or in turn.
 
-    A prototype is the mean hidden state, layer by layer, of an attribute's words in all training sentences; it is
-    computed anew at the start of every epoch. On neutral sentences the loss is ``alpha`` times the method's bias loss
-    of the neutral words against the prototypes; on attribute sentences it is ``beta`` times the drift of all hidden
-    states from the original encoder's. A batch of counterfactual groups holds both kinds and its loss is their sum.
+    A prototype is the mean hidden state, layer by layer, of an attribute's words in all training sentences. It is
+    recomputed at the start of every epoch. On neutral sentences the loss is ``alpha`` times the method's bias loss of
+    the neutral words against the prototypes. On attribute sentences it is ``beta`` times the drift of all hidden states
+    from the hidden states of the original encoder. A batch of counterfactual groups holds both kinds, and its loss is
+    their sum.
 
     Args:
-        encoder: the backbone to debias, trained in place.
-        switches: details of the loss in which papers and official code differ.
-        alpha: weight of the bias loss, >= 0.
-        beta: weight of the representation loss, >= 0.
-        lr: learning rate of AdamW at the start; it falls linearly to 0.
-        dropout: whether the encoder's own dropout is on in training.
-        epochs: passes over the training sentences.
-        validate_every: training steps between validations.
-        seed: seed of the dropout; a step's randomness depends on the seed and the step alone, so a resumed run repeats
-            it.
+        encoder: Backbone to debias, trained in place.
+        switches: Details of the loss in which papers and official code differ.
+        alpha: Weight of the bias loss, >= 0.
+        beta: Weight of the representation loss, >= 0.
+        lr: Initial learning rate of AdamW, which decays linearly to 0.
+        dropout: Whether the encoder's own dropout is active in training.
+        epochs: Number of passes over the training sentences.
+        validate_every: Number of training steps between validations.
+        seed: Seed of the dropout; the randomness of a step depends on the seed and the step alone, so a resumed run
+            repeats it.
 
     Raises:
-        FairlabError: a value is out of range; in ``setup``, when the data has no target words; in training, when the
-            loss is not finite.
+        FairlabError: A value is out of range; in ``setup``, if the data has no target words; in training, if the loss
+            is not finite.
     """
 
     title: str
@@ -75,7 +76,7 @@ class PrototypeDebiasing(Trained, ABC):
         "Trained and measured on English and on the listed attributes only. What neutral words lose of the attributes' "
         "mean direction says nothing about other axes, other languages, or decisions of a system using the embeddings."
     )
-    clip = 1.0  # both codes
+    clip = 1.0  # as in both official implementations
     prototypes: Tensor
 
     def __init__(
@@ -95,7 +96,7 @@ class PrototypeDebiasing(Trained, ABC):
         refuse_below(0, alpha=alpha, beta=beta)
         refuse_unless_above_zero(lr=lr)
         refuse_below(1, epochs=epochs, validate_every=validate_every)
-        # In a list, so that it is neither trained, nor saved in checkpoints, nor counted.
+        # A list keeps the original out of training, checkpoints and parameter counts.
         self.original = [copy.deepcopy(encoder.transformer).eval().requires_grad_(False)]
         self.encoder = encoder.train(dropout)
         self.switches = switches
@@ -111,10 +112,10 @@ class PrototypeDebiasing(Trained, ABC):
 
     @abstractmethod
     def bias_loss(self, neutral_BLD: Tensor) -> Tensor:
-        """The method's loss of the neutral words of a batch against ``self.prototypes`` (A, L, D): a scalar."""
+        """Return the method's loss, a scalar, of a batch's neutral words against ``self.prototypes`` (A, L, D)."""
 
     def setup(self, stage: str) -> None:
-        """Take the sentences from the data, and room for the prototypes."""
+        """Read the sentences from the data, and allocate the prototypes."""
         if stage != "fit":
             return
         if ranks() > 1:
@@ -135,13 +136,13 @@ class PrototypeDebiasing(Trained, ABC):
         self.steps_an_epoch = data.total_batches // data.epochs
 
     def on_train_batch_start(self, batch: SentenceBatch | GroupBatch, batch_idx: int) -> None:
-        """Prototypes at the start of an epoch; the seed of the step."""
+        """Compute the prototypes at the start of an epoch, and seed the step."""
         if batch_idx % self.steps_an_epoch == 0:
             self.prototypes.copy_(self.mean_target_vectors())
         super().on_train_batch_start(batch, batch_idx)
 
     def mean_target_vectors(self) -> Tensor:
-        """Prototypes (A, L, D) by the encoder as it is, dropout off."""
+        """Return the prototypes (A, L, D) computed with the current encoder, without dropout."""
         sums = torch.zeros_like(self.prototypes)
         counts = torch.zeros(len(sums), device=sums.device)
         marked = [s for s in self.sentences["train"] if s.targets and s.kind != NEUTRAL_KIND]
@@ -158,12 +159,12 @@ class PrototypeDebiasing(Trained, ABC):
         return sums / counts[:, None, None]
 
     def hidden(self, transformer: nn.Module, batch: SentenceBatch, attend_to_pads: bool) -> Tensor:
-        """Hidden states (B, T, L, D) of a batch."""
+        """Return the hidden states (B, T, L, D) of a batch."""
         mask_BT = torch.ones_like(batch.attention_mask) if attend_to_pads else batch.attention_mask
         return hidden_states(transformer, batch.input_ids, mask_BT)
 
     def losses(self, batch: SentenceBatch) -> dict[str, Tensor]:
-        """The parts of the loss, as far as the batch holds their kind of sentence."""
+        """Return the parts of the loss whose kind of sentence the batch contains."""
         pads, parts = self.switches.pads_in_losses, {}
         hidden_BTLD = self.hidden(self.encoder.transformer, batch, pads)
         neutral = (batch.kinds == NEUTRAL_KIND) & batch.targets.any(dim=1)
@@ -182,12 +183,12 @@ class PrototypeDebiasing(Trained, ABC):
         return parts
 
     def weighted(self, parts: Mapping[str, Tensor]) -> Tensor:
-        """The loss of its parts."""
+        """Return the weighted sum of the parts of the loss."""
         zero = torch.zeros((), device=self.device)
         return self.alpha * parts.get("bias_loss", zero) + self.beta * parts.get("representation_loss", zero)
 
     def training_step(self, batch: SentenceBatch | GroupBatch, batch_idx: int) -> Tensor | None:
-        """The loss on one batch."""
+        """Return the loss on one batch."""
         sentences = as_sentences(batch, self.sentences["train"], self.encoder.padding_id)
         parts = self.losses(sentences)
         loss = self.weighted(parts)
@@ -196,7 +197,7 @@ class PrototypeDebiasing(Trained, ABC):
         return loss
 
     def validation_step(self, batch: SentenceBatch | GroupBatch, batch_idx: int) -> None:
-        """The same losses on held-out sentences."""
+        """Compute the same losses on held-out sentences."""
         sentences = as_sentences(batch, self.sentences["validation"], self.encoder.padding_id)
         parts = self.losses(sentences)
         neutral = int((sentences.kinds == NEUTRAL_KIND).sum())
@@ -206,7 +207,7 @@ class PrototypeDebiasing(Trained, ABC):
             self.representation_mean.update(parts["representation_loss"], weight=len(sentences) - neutral)
 
     def on_validation_epoch_end(self) -> None:
-        """Means over all held-out sentences."""
+        """Log means over all held-out sentences."""
         parts = {"bias_loss": self.bias_mean.compute(), "representation_loss": self.representation_mean.compute()}
         self.bias_mean.reset()
         self.representation_mean.reset()
@@ -215,5 +216,5 @@ class PrototypeDebiasing(Trained, ABC):
         self.log_dict({f"validation/{name}": value for name, value in ({"loss": loss} | parts).items()})
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about a trained model beside its configuration."""
+        """Return the facts about the trained model that the record holds in addition to its configuration."""
         return super().facts() | asdict(self.switches)

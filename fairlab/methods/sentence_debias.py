@@ -1,4 +1,4 @@
-"""SentenceDebias: the direction in which the versions of a sentence differ is projected out of the embeddings.
+"""SentenceDebias: the directions in which versions of a sentence differ are projected out of the embeddings.
 
 Source: Liang et al. 2020, "Towards Debiasing Sentence Representations", as Meade et al. 2022 apply it (bias-bench).
 Shape letters: G groups, A attributes, D embedding width, K components.
@@ -17,15 +17,15 @@ from fairlab.types import FairlabError
 
 
 class SentenceDebias(Fitted):
-    """Finds the bias subspace of an encoder's embeddings and projects it out; nothing is trained.
+    """Method that finds the bias subspace of an encoder's embeddings and projects it out, without training.
 
     Args:
-        encoder: the backbone to debias, which gets the projection.
-        components: number of dimensions of the subspace that is removed.
-        seed: not used; nothing is random.
+        encoder: Backbone to debias, to which the projection is added.
+        components: Number of dimensions of the removed subspace.
+        seed: Unused; the method is deterministic.
 
     Raises:
-        FairlabError: there are less than one component; in ``fit``, when the data is no counterfactual groups.
+        FairlabError: The number of components is less than one; in ``fit``, if the data is not counterfactual groups.
     """
 
     title = "projecting out the bias subspace (SentenceDebias)"
@@ -57,17 +57,17 @@ class SentenceDebias(Fitted):
         project(self.encoder, away_from(directions_KD))
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold beside the configuration; the share of the versions' variance explained."""
+        """Return the share of the versions' variance explained, for the record in addition to the configuration."""
         return super().facts() | {"explained_variance": self.explained}
 
 
 def bias_subspace(embeddings_GAD: Tensor, components: int) -> tuple[Tensor, float]:
-    """First principal components (K, D) of embeddings around the mean of their group, and their share of the variance.
+    """Return the first principal components (K, D) of embeddings centred per group, and their share of the variance.
 
     Embeddings are scaled to unit length first.
 
     Raises:
-        FairlabError: the versions of no group differ.
+        FairlabError: No group has versions that differ.
     """
     unit_GAD = nn.functional.normalize(embeddings_GAD.double(), dim=-1)
     centred = (unit_GAD - unit_GAD.mean(dim=1, keepdim=True)).flatten(0, 1)

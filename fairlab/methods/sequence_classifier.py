@@ -25,34 +25,34 @@ from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.methods.debiasing.base import Debiasing
 from fairlab.methods.optimizing import linear
 from fairlab.metrics.classification import METRICS
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, NotNegative
 
 
 class SequenceClassifier(Trained):
-    """Trains a backbone under a new head to give a task's labels, or its scores.
+    """Method that trains a backbone under a new head to predict a task's labels or scores.
 
-    The loss is cross-entropy over the labels, or over the answers to choose from, whatever their balance; of scores, it
-    is the squared error. The weights kept are those with the best measure of the task on the training examples that
-    were held out; the development examples choose nothing.
+    The loss is cross-entropy over the labels, or over the answers to choose from, without weights for their balance.
+    For scores, it is the squared error. The weights with the best value of the task's metric on the held-out training
+    examples are kept. The development examples play no part in any choice.
 
     Args:
-        encoder: the backbone to train, in place; its model becomes the sequence classifier.
-        rank: rank of adapters on the encoder's linear layers, trained with the head while all else is frozen; None
-            trains everything.
-        lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to 0.
-        warmup: share of the training steps in which the learning rate rises, from 0 to below 1.
-        weight_decay: weight decay of AdamW, on matrices only, >= 0.
-        dropout: whether the backbone's own dropout is on in training.
-        epochs: passes over the training examples, at most.
-        steps: number of steps after which training ends, whatever the epochs; None takes all.
-        patience: validations without a better measure after which training stops; None trains for all epochs.
-        validate_every: training steps between validations.
-        seed: seed of the new head and of dropout; a step's randomness depends on the seed and the step alone.
-        debiasing: a debiasing that keeps the classifier from learning shortcuts; None trains by cross-entropy alone.
+        encoder: Backbone to train, in place; its model becomes the sequence classifier.
+        rank: Rank of adapters on the encoder's linear layers, trained together with the head while all other weights
+            are frozen; None trains all weights.
+        lr: Peak learning rate of AdamW; it rises linearly over ``warmup`` and decays linearly to 0.
+        warmup: Share of the training steps in which the learning rate rises, from 0 to below 1.
+        weight_decay: Weight decay of AdamW, on matrices only, >= 0.
+        dropout: Whether the backbone's own dropout is active in training.
+        epochs: Maximum number of passes over the training examples.
+        steps: Number of steps after which training ends regardless of the epochs; None trains for all epochs.
+        patience: Number of validations without a better metric after which training stops; None trains for all epochs.
+        validate_every: Number of training steps between validations.
+        seed: Seed of the new head and of dropout; the randomness of a step depends on the seed and the step alone.
+        debiasing: Debiasing that keeps the classifier from learning shortcuts; None trains by cross-entropy alone.
 
     Raises:
-        FairlabError: a value is out of range, or the backbone's embeddings are multiplied by a matrix, which would be
-            lost; in training, when the loss is not finite.
+        FairlabError: A value is out of range, or the backbone's embeddings are multiplied by a matrix, which would be
+            lost; in training, if the loss is not finite.
     """
 
     title = "fine-tuning on a labelled task"
@@ -79,7 +79,7 @@ class SequenceClassifier(Trained):
         rank: int | None,
         lr: float,
         warmup: float,
-        weight_decay: float,
+        weight_decay: NotNegative,
         dropout: bool,
         epochs: int,
         patience: int | None,
@@ -92,7 +92,6 @@ class SequenceClassifier(Trained):
         refuse_unless_above_zero(lr=lr)
         if not 0 <= warmup < 1:
             raise FairlabError(f"method.warmup must lie in 0..1, not {warmup}")
-        refuse_below(0, weight_decay=weight_decay)
         refuse_below(1, epochs=epochs, validate_every=validate_every, patience=patience, rank=rank, steps=steps)
         refuse_projection(encoder)
         self.encoder = encoder
@@ -124,12 +123,12 @@ class SequenceClassifier(Trained):
             add_adapters(self.encoder.model, self.rank)
         device = self.trainer.strategy.root_device
         self.encoder.to(device)
-        if device.type == "cpu":  # on short texts half as fast again as the fused kernel, whose backward is slow there
+        if device.type == "cpu":  # on short texts 1.5 times as fast as the fused kernel, whose backward is slow
             self.encoder.model.set_attn_implementation("eager")
         self.encoder.train(self.dropout)
 
     def forward(self, batch: LabelledBatch) -> Tensor:
-        """Outputs (B, L), one for each label or answer; (B,) scores of a task of scores."""
+        """Return outputs (B, L), one per label or answer, or (B,) scores for a task with scores."""
         if not len(batch.labels):
             return (
                 empty_share_output(self, 0, len(self.task.labels)) if self.task.labels else empty_share_output(self, 0)
@@ -138,15 +137,15 @@ class SequenceClassifier(Trained):
         return values.view(len(batch.labels), -1) if self.task.labels else values.squeeze(-1)
 
     def loss(self, batch: LabelledBatch, found: Tensor) -> Tensor:
-        """Mean over a batch; see the class."""
+        """Return the mean loss over a batch; see the class."""
         if self.task.labels:
             return nn.functional.cross_entropy(found, batch.labels)
         return nn.functional.mse_loss(found, batch.labels)
 
     def training_step(self, batch: LabelledBatch, batch_idx: int) -> Tensor:
-        """The loss on one batch."""
+        """Return the loss on one batch."""
         found = self(batch)
-        loss = found.sum()  # of a share without examples
+        loss = found.sum()  # for a share without examples
         if len(batch.labels):
             loss = self.loss(batch, found) if self.debiasing is None else self.debiasing.loss(found, batch)
         weight = len(batch.labels) if self.debiasing is None else self.debiasing.weight(batch)
@@ -156,7 +155,7 @@ class SequenceClassifier(Trained):
         return own
 
     def validation_step(self, batch: LabelledBatch, batch_idx: int) -> None:
-        """The loss on examples held out."""
+        """Compute the loss on held-out examples."""
         found = self(batch)
         loss = self.loss(batch, found) if len(batch.labels) else found.sum()
         share = BatchShare(len(batch.labels), self.device)
@@ -164,16 +163,16 @@ class SequenceClassifier(Trained):
         self.seen.append(((found.argmax(dim=-1) if self.task.labels else found).cpu(), batch.labels.cpu()))
 
     def on_validation_epoch_end(self) -> None:
-        """The task's measure over all of them, and how far it is from 1, by which the weights are chosen."""
+        """Log the task's metric over all held-out examples, and its distance from 1, which selects the weights."""
         seen = [pair for of_process in gather_over_ranks(self.seen) for pair in of_process]
         predicted, truth = (torch.cat(parts).double().numpy() for parts in zip(*seen, strict=True))
         self.seen.clear()
         name = self.task.metrics[0]
-        value = float(np.nan_to_num(METRICS[name](predicted, truth)))  # scores all alike correlate with nothing
+        value = float(np.nan_to_num(METRICS[name](predicted, truth)))  # constant scores have no correlation
         self.log_dict({f"validation/{name}": value, self.monitor: 1 - value})
 
     def finish(self, folder: Path) -> None:
-        """Write the trained adapters and head into ``folder`` and merge them, as stored, into the weights."""
+        """Write the trained adapters and head to ``folder`` and merge them, as stored, into the weights."""
         model = self.encoder.model
         if self.rank is not None:
             save_adapters(model, folder / FILE)
@@ -184,6 +183,6 @@ class SequenceClassifier(Trained):
         self.encoder.eval()
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about a trained model beside its configuration."""
+        """Return the facts about the trained model that the record holds in addition to its configuration."""
         facts: dict[str, object] = super().facts() | {"trained_parameters": self.trained_parameters}
         return facts if self.debiasing is None else facts | {"debiasing": self.debiasing.name}

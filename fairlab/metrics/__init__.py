@@ -1,1 +1,1 @@
-"""Metrics: pure functions, and torchmetrics classes where a training loop needs them."""
+"""Metrics: pure functions, and torchmetrics classes for training loops."""

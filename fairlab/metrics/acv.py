@@ -19,14 +19,14 @@ Array = NDArray[np.float64]
 
 
 def set_numbers(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], list[Hashable]]:
-    """The set of each example as a number, and the sets of two examples or more by number.
+    """Return the set of each example as a number, and the names of the sets with two examples or more.
 
     Args:
-        sets: name of each text's set, (N,); None is in no set.
+        sets: Name of each text's set, (N,); None belongs to no set.
 
     Returns:
-        Number of each text's set, (N,), -1 outside of a set or alone in one; and the sets' names in order of first
-        appearance.
+        Number of each text's set, (N,), with -1 for texts outside a set or alone in one; and the sets' names in order
+        of first appearance.
     """
     sizes: dict[Hashable, int] = {}
     for name in sets:
@@ -38,11 +38,11 @@ def set_numbers(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], lis
 
 
 def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:
-    """Population variance (S,) of the scores of every set.
+    """Return the population variance (S,) of the scores of every set.
 
     Args:
-        scores: score of each text, (N,).
-        place: number of each text's set, (N,), as :func:`set_numbers` gives it.
+        scores: Score of each text, (N,).
+        place: Number of each text's set, (N,), as returned by :func:`set_numbers`.
 
     Example:
         >>> set_variances([0.0, 1.0, 0.5, 0.5, 9.0], np.array([0, 0, 1, 1, -1])).tolist()
@@ -56,16 +56,16 @@ def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:
 
 
 def average_counterfactual_variance(scores: ArrayLike, sets: Sequence[Hashable | None]) -> float:
-    """Mean over the sets of the population variance of their scores; 0 is fair; nan where there is no set.
+    """Return the mean over the sets of the population variance of their scores; 0 is fair; nan without sets.
 
-    Examples outside of a set, and sets of one, are left out.
+    Examples outside a set, and sets of one, are left out.
     """
     variances = set_variances(scores, set_numbers(sets)[0])
     return float(variances.mean()) if len(variances) else float("nan")
 
 
 def set_flips(scores: ArrayLike, place: NDArray[np.int64], threshold: float) -> Array:
-    """1.0 for every set (S,) with scores on both sides of the threshold (at it counts as above), else 0.0."""
+    """Return 1.0 for every set (S,) with scores on both sides of the threshold (inclusive), else 0.0."""
     inside = place >= 0
     above, place = (np.asarray(scores)[inside] >= threshold).astype(np.float64), place[inside]
     shares = np.bincount(place, weights=above) / np.bincount(place)
@@ -73,9 +73,10 @@ def set_flips(scores: ArrayLike, place: NDArray[np.int64], threshold: float) -> 
 
 
 class CounterfactualVariance(Metric):
-    """Average counterfactual variance over batches, which may cut through sets or hold none.
+    """Average counterfactual variance over batches, which may split sets or contain no set.
 
-    ``update(scores, sets)`` takes scores (B,) and the number of each example's set (B,), negative for none.
+    ``update(scores, sets)`` takes scores (B,) and the number of each example's set (B,), negative for examples outside
+    a set.
     """
 
     full_state_update = False
@@ -89,13 +90,13 @@ class CounterfactualVariance(Metric):
         self.add_state("sets", default=[], dist_reduce_fx="cat")
 
     def update(self, scores: Tensor, sets: Tensor) -> None:
-        """Take a batch."""
+        """Add a batch."""
         self.scores.append(scores.detach().double())
         self.sets.append(sets)
 
     def compute(self) -> Tensor:
-        """The mean variance; nan where no set has two examples."""
-        if not len(self.scores):  # a list, or one tensor once processes have met
+        """Return the mean variance; nan if no set has two examples."""
+        if not len(self.scores):  # a list, or one tensor after synchronisation
             return torch.tensor(torch.nan, dtype=torch.float64)
         scores, sets = dim_zero_cat(self.scores), dim_zero_cat(self.sets)
         names = [number if number >= 0 else None for number in sets.tolist()]

@@ -1,4 +1,4 @@
-"""Bootstrap: draws of a statistic, intervals and p-values from them; every reading over items carries one."""
+"""Bootstrap draws of a statistic, and intervals and p-values from them; every reading over items has an interval."""
 
 from __future__ import annotations
 
@@ -9,34 +9,35 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES = 2000
-NORMAL_FROM = 5_000  # values from which the bootstrap of a mean is its normal limit
-BATCH = 100  # resamples at once, which bounds the memory
+NORMAL_FROM = 5_000  # number of values from which the bootstrap of a mean is replaced by its normal limit
+BATCH = 100  # number of resamples at a time, which bounds the memory
 Statistic = Callable[..., NDArray[np.floating]]
 Array = NDArray[np.float64]
 
 
 def mean(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    """Mean along ``axis``."""
+    """Return the mean along ``axis``."""
     return values.mean(axis=axis)
 
 
 def ratio_of_means(
     numerator: NDArray[np.floating], denominator: NDArray[np.floating], axis: int = -1
 ) -> NDArray[np.floating]:
-    """Mean of one sample over the mean of another, paired item by item; nan or inf over a mean of 0.
+    """Return the mean of one sample over the mean of another, paired by item; nan or inf if the divisor's mean is 0.
 
-    Over sums and sizes of clusters it is the mean of all their items, and resampling it is the cluster bootstrap.
+    Applied to sums and sizes of clusters, it is the mean of all their items, and resampling it is the cluster
+    bootstrap.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         return numerator.mean(axis=axis) / denominator.mean(axis=axis)
 
 
 def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> tuple[Array, Array]:
-    """Sum and number of the values of each cluster, (C,) both, for the cluster bootstrap; see ``ratio_of_means``.
+    """Return sum and number of each cluster's values, both (C,), for the cluster bootstrap; see ``ratio_of_means``.
 
     Args:
-        values: the values to add up, (N,).
-        clusters: cluster of each value; clusters are in order of first appearance.
+        values: Values to add up, (N,).
+        clusters: Cluster of each value; clusters are in order of first appearance.
 
     Example:
         >>> sums, sizes = cluster_sums([1, 2, 4], ["b", "a", "b"])
@@ -50,15 +51,15 @@ def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> tuple[Array
 
 
 def bootstrap_draws(statistic: Statistic, *samples: ArrayLike, seed: int = 0) -> Array:
-    """Values (2,000,) of a statistic under resampling of items.
+    """Return values (2,000,) of a statistic under resampling of items.
 
-    Two models' draws over the same items with the same seed resample the same items, so their differences are draws of
-    the paired difference.
+    With the same seed, the draws of two models over the same items resample the same items. The differences of these
+    draws are therefore draws of the paired difference.
 
     Args:
-        statistic: function of the samples along their last ``axis``.
-        samples: one array (N,) or several of equal length, resampled together.
-        seed: seed of the resampling.
+        statistic: Function of the samples along their last ``axis``.
+        samples: One array (N,) or several of equal length, resampled together.
+        seed: Seed of the resampling.
     """
     arrays = [np.asarray(sample, dtype=np.float64) for sample in samples]
     n = len(arrays[0])
@@ -71,7 +72,7 @@ def bootstrap_draws(statistic: Statistic, *samples: ArrayLike, seed: int = 0) ->
 
 
 def mean_draws(values: ArrayLike, seed: int = 0) -> Array:
-    """Bootstrap draws (2,000,) of a mean; of many values by its normal limit, which has the same mean and variance."""
+    """Return bootstrap draws (2,000,) of a mean; for many values by its normal limit, of the same mean and variance."""
     array = np.asarray(values, dtype=np.float64)
     if len(array) < NORMAL_FROM:
         return bootstrap_draws(mean, array, seed=seed)
@@ -79,12 +80,12 @@ def mean_draws(values: ArrayLike, seed: int = 0) -> Array:
 
 
 def nested_draws(sums: ArrayLike, sizes: ArrayLike | None = None, seed: int = 0) -> Array:
-    """Bootstrap draws (2,000,) of a mean over runs and items, both resampled, all runs by the same items.
+    """Return bootstrap draws (2,000,) of a mean over runs and items, resampling both, with the same items for all runs.
 
     Args:
-        sums: value of each of S runs on each of N items, or sum over the parts of an item, (S, N).
-        sizes: number of parts of each item, (N,); None takes one each.
-        seed: seed of the resampling.
+        sums: Value of each of S runs on each of N items, or sum over the parts of an item, (S, N).
+        sizes: Number of parts of each item, (N,); None means one each.
+        seed: Seed of the resampling.
     """
     values = np.asarray(sums, dtype=np.float64)
     rows, columns = values.shape
@@ -96,14 +97,14 @@ def nested_draws(sums: ArrayLike, sizes: ArrayLike | None = None, seed: int = 0)
 
 
 def weighted_draws(statistic: Callable[[Array], Array], clusters: Sequence[Hashable], seed: int = 0) -> Array:
-    """Draws (2,000, ...) of a statistic of weights, resampling clusters of items whole.
+    """Return draws (2,000, ...) of a statistic of weights, resampling whole clusters of items.
 
     Args:
-        statistic: function from weights (B, N), how often each item was drawn, to values (B, ...).
-        clusters: cluster of each of the N items.
-        seed: seed of the resampling.
+        statistic: Function from weights (B, N), the number of times each item was drawn, to values (B, ...).
+        clusters: Cluster of each of the N items.
+        seed: Seed of the resampling.
 
-    Two models' draws over the same items pair as those of ``bootstrap_draws``.
+    Draws of two models over the same items are paired, as in ``bootstrap_draws``.
     """
     place = {cluster: k for k, cluster in enumerate(dict.fromkeys(clusters))}
     places = np.array([place[cluster] for cluster in clusters], dtype=np.int64)
@@ -118,17 +119,17 @@ def weighted_draws(statistic: Callable[[Array], Array], clusters: Sequence[Hasha
 
 
 def percentile_interval(draws: ArrayLike) -> tuple[float, float]:
-    """95 % percentile interval of bootstrap draws; nan where more than one draw in twenty is undefined."""
+    """Return the 95 % percentile interval of bootstrap draws; nan if more than one draw in twenty is undefined."""
     values = _defined(draws)
     low, high = np.quantile(values, [0.025, 0.975]) if len(values) else (np.nan, np.nan)
     return float(low), float(high)
 
 
 def two_sided_p(draws: ArrayLike) -> float:
-    """P-value that what was drawn is 0: twice the smaller share of draws on one side of 0; nan as the interval.
+    """Return the p-value against 0: twice the smaller share of draws on one side of 0; nan if the interval is nan.
 
-    It inverts the percentile interval, so it is below 0.05 where that leaves 0 out, up to one draw. A draw on each side
-    is granted, so that 2,000 draws give at least 0.001.
+    It inverts the percentile interval, so it is below 0.05 if the interval excludes 0, up to one draw. One draw is
+    added on each side, so that 2,000 draws give at least 0.001.
 
     Source: Davison and Hinkley 1997, "Bootstrap Methods and their Application", section 4.4.
     """
@@ -140,7 +141,10 @@ def two_sided_p(draws: ArrayLike) -> float:
 
 
 def _defined(draws: ArrayLike) -> Array:
-    """Draws that are numbers: a resample of one item over and over has no correlation. None where they are too few."""
+    """Return the draws that are not nan, or an empty array if too many are nan.
+
+    For example, a resample that repeats a single item has no correlation.
+    """
     values = np.asarray(draws, dtype=np.float64)
     defined = values[~np.isnan(values)]
     return defined if len(defined) >= 0.95 * len(values) else defined[:0]

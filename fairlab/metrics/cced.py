@@ -11,7 +11,7 @@ from torchmetrics import Metric
 
 
 def cced_gap(distances_NA: Tensor) -> Tensor:
-    r"""Difference of the attributes' distances to the neutral embedding, per group.
+    r"""Return the difference of the attributes' distances to the neutral embedding, per group.
 
     .. math:: \overline{\left|\,\lVert f(S^{a_i}) - f(S^n)\rVert - \lVert f(S^{a_j}) - f(S^n)\rVert\,\right|}_{i<j}
 
@@ -30,9 +30,9 @@ def cced_gap(distances_NA: Tensor) -> Tensor:
 
 
 class CCEDGap(Metric):
-    """Mean CCED gap over groups seen in batches; unit: embedding distance, bounds [0, inf), ideal 0.
+    """Mean CCED gap over groups in batches; unit: embedding distance, bounds [0, inf), ideal 0.
 
-    ``update`` takes distances to neutral, (N, A); ``compute`` is nan when nothing was seen.
+    ``update`` takes distances to neutral, (N, A); ``compute`` returns nan without groups.
     """
 
     is_differentiable = True
@@ -52,5 +52,5 @@ class CCEDGap(Metric):
         self.count += len(distances_NA)
 
     def compute(self) -> Tensor:
-        """The mean gap over all groups seen."""
+        """Return the mean gap over all groups."""
         return self.total / self.count

@@ -1,4 +1,4 @@
-"""Agreement of predictions with the truth, as GLUE's tasks are scored.
+"""Agreement of predictions with the truth, with the metrics of GLUE's tasks.
 
 Source: Wang et al. 2019, "GLUE: A Multi-Task Benchmark and Analysis Platform", section 3.
 """
@@ -15,12 +15,12 @@ Array = NDArray[np.floating]
 
 
 def accuracy(predicted: Array, truth: Array, axis: int = -1) -> Array:
-    """Share of equal labels along ``axis``: [0, 1]."""
+    """Return the share of equal labels along ``axis``: [0, 1]."""
     return (predicted == truth).mean(axis=axis)
 
 
 def f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
-    """F1 of label 1 along ``axis``: [0, 1], 0 where it is neither predicted nor there.
+    """Return the F1 of label 1 along ``axis``: [0, 1], 0 if the label is neither predicted nor present.
 
     Example:
         >>> float(f1(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])))  # precision 1/2, recall 1/2
@@ -32,7 +32,7 @@ def f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
 
 
 def macro_f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
-    """Mean F1 over the labels that are predicted or there, along ``axis``: [0, 1].
+    """Return the mean F1 over the labels that are predicted or present, along ``axis``: [0, 1].
 
     Example:
         >>> float(macro_f1(np.array([1, 1, 0, 0]), np.array([1, 0, 0, 0])).round(4))  # (2/3 + 4/5) / 2
@@ -48,9 +48,9 @@ def macro_f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
 
 
 def matthews(predicted: Array, truth: Array, axis: int = -1) -> Array:
-    """Matthews correlation of the labels 0 and 1 along ``axis``: [-1, 1], 0 where either is constant.
+    """Return the Matthews correlation of the labels 0 and 1 along ``axis``: [-1, 1], 0 if either is constant.
 
-    It is Pearson's correlation of the two; the value of a constant is the usual convention.
+    It is Pearson's correlation of the two; the value for a constant is the usual convention.
 
     Example:
         >>> float(matthews(np.array([1, 1, 0, 0]), np.array([1, 0, 0, 0])).round(4))  # 2 / sqrt(2 * 1 * 3 * 2)
@@ -60,12 +60,12 @@ def matthews(predicted: Array, truth: Array, axis: int = -1) -> Array:
 
 
 def spearman(first: NDArray[np.floating], second: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    """Spearman's rank correlation along ``axis``, average ranks for ties: [-1, 1], nan for a constant sample."""
+    """Return Spearman's rank correlation along ``axis``, average ranks for ties: [-1, 1], nan for a constant sample."""
     return pearson(rankdata(first, axis=axis), rankdata(second, axis=axis), axis)
 
 
 def pearson(first: NDArray[np.floating], second: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    """Pearson's correlation along ``axis``: [-1, 1], nan for a constant sample."""
+    """Return Pearson's correlation along ``axis``: [-1, 1], nan for a constant sample."""
     a, b = (sample - sample.mean(axis=axis, keepdims=True) for sample in (first, second))
     with np.errstate(invalid="ignore"):
         return (a * b).sum(axis=axis) / np.sqrt((a * a).sum(axis=axis) * (b * b).sum(axis=axis))

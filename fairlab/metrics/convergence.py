@@ -1,11 +1,12 @@
-"""Whether training lowered its own loss, and whether a classifier is better than a guess; by what was logged.
+"""Checks of whether training lowered its own loss, and whether a classifier beats a guess, from the logged history.
 
-A debiasing loss is a sum of what is to fall and of what keeps the model as it was, which starts at 0 and rises; only
-the first, ``bias_loss``, is looked at where a method logs it. Batches differ, so a fall must be a twentieth and beyond
-their noise: the last quarter of the steps is compared with the first by a Mann-Whitney U test. Held-out losses are over
-the same items every time, so that a smaller fall says more: of a language model's loss, most of which is the entropy of
-the text itself, a hundredth. On the runs of experiments/ these rules mark the three of ADEPT-F, whose loss stands at
-1.1e-5 from the first step, and one classifier that learned nothing; none of CCD, DPCE or CDA.
+A debiasing loss is the sum of a bias term that should fall and a regularisation term that keeps the model unchanged,
+which starts at 0 and rises. If a method logs the bias term, ``bias_loss``, only that term is checked. Batches differ,
+so a fall must be at least a twentieth and beyond their noise: the last quarter of the steps is compared with the first
+by a Mann-Whitney U test. Held-out losses are over the same items every time, so a smaller fall is informative: a
+hundredth for a language model's loss, which is mostly the entropy of the text itself. On the runs of experiments/ these
+rules mark the three of ADEPT-F, whose loss stays at 1.1e-5 from the first step, and one classifier that did not learn;
+they mark no run of CCD, DPCE or CDA.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-FEWEST = 20  # steps; of fewer, nothing is said
+FEWEST = 20  # minimum number of steps for a verdict
 PART = 4  # a quarter of the steps at either end
 LEAST_FALL = 0.05  # relative
-LEAST_HELD_OUT_FALL = {"bias_loss": 0.05, "loss": 0.01}  # relative, of the lowest validation to the first
+LEAST_HELD_OUT_FALL = {"bias_loss": 0.05, "loss": 0.01}  # relative fall from the first validation to the lowest
 ALPHA = 0.05
 CORRELATIONS = ("matthews", "pearson", "spearman")
 
@@ -24,16 +25,16 @@ History = Sequence[Mapping[str, float]]
 
 
 def unlearned(history: History) -> str:
-    """What to say of a training whose loss did not fall; empty where it fell, or where too little was logged to tell.
+    """Return a warning about a training whose loss did not fall; empty if it fell, or if too little was logged to tell.
 
     Args:
-        history: rows of a record's history.
+        history: Rows of a record's history.
     """
     from scipy.stats import mannwhitneyu
 
     name = "bias_loss" if any("train/bias_loss" in row for row in history) else "loss"
     losses = _values(history, f"train/{name}")
-    # Rows repeat a part of the loss that their batch has not: kinds of batches take turns.
+    # Rows repeat a part of the loss that their batch lacks, since kinds of batches alternate.
     losses = [loss for place, loss in enumerate(losses) if place == 0 or loss != losses[place - 1]] or losses
     if len(_values(history, f"train/{name}")) < FEWEST:
         return ""
@@ -54,10 +55,10 @@ def unlearned(history: History) -> str:
 
 
 def too_short(history: History) -> str:
-    """Return what to say of a training of too few steps to tell whether its loss fell; empty of others.
+    """Return a warning about a training with too few steps to tell whether its loss fell; else empty.
 
     Args:
-        history: rows of a record's history; those of a method without steps are none.
+        history: Rows of a record's history; empty for a method without steps.
     """
     steps = max(len(_values(history, f"train/{name}")) for name in ("loss", "bias_loss"))
     if not 0 < steps < FEWEST:
@@ -66,12 +67,12 @@ def too_short(history: History) -> str:
 
 
 def at_chance(history: History, label_counts: Mapping[str, int], n: int) -> str:
-    """What to say of a classifier that is no better than a guess on its validation data; empty of others.
+    """Return a warning about a classifier that is no better than a guess on its validation data; else empty.
 
     Args:
-        history: rows of a record's history.
-        label_counts: number of validation examples of each label; empty where there are no labels.
-        n: number of validation examples.
+        history: Rows of a record's history.
+        label_counts: Number of validation examples of each label; empty if there are no labels.
+        n: Number of validation examples.
     """
     from scipy.stats import binom
 

@@ -1,10 +1,10 @@
-"""db-index: how near a data set lies to abusive language, by the cosine similarity of embeddings.
+"""db-index: the closeness of a dataset to abusive language, by the cosine similarity of embeddings.
 
 For one comparison entry e the index is the mean over clusters of the mean cosine of the cluster's entries to e. Both
-means are linear in the unit vectors, so the mean cosine of e to a cluster is the dot product of e's unit vector with
-the mean of the cluster's unit vectors, and the expectation over all comparison entries takes their mean unit vector,
-which is not scaled to unit length again. Nothing of the size targets x comparisons is ever built, and vectors are read
-in blocks, so they may be a memory map of any length.
+means are linear in the unit vectors. The mean cosine of e to a cluster is therefore the dot product of e's unit vector
+with the mean of the cluster's unit vectors. The expectation over all comparison entries uses their mean unit vector,
+which is not rescaled to unit length. No array of the size targets x comparisons is ever built, and vectors are read in
+blocks, so they may be a memory map of any length.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
 Quantification", section 3.3. The paper draws one comparison entry at random; the expectation, the outlier rule and
@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from fairlab.metrics.bootstrap import mean_draws, weighted_draws
 from fairlab.types import FairlabError
 
-BLOCK = 16_384  # vectors in memory at a time
-FEWEST, MOST = 2, 16  # clusters tried
-GRID_SAMPLE = 4_000  # entries that the number of clusters is chosen on
-WHOLE = 20_000  # entries up to which k-means sees all of them in every step
+BLOCK = 16_384  # number of vectors in memory at a time
+FEWEST, MOST = 2, 16  # numbers of clusters tried
+GRID_SAMPLE = 4_000  # number of entries in the sample that the number of clusters is chosen on
+WHOLE = 20_000  # number of entries up to which k-means uses all of them in every step
 FENCE = 1.5  # interquartile ranges beyond the quartiles, Tukey's rule for outliers
 
 Array = NDArray[np.floating]
@@ -38,8 +38,8 @@ class Clusters:
     """Clusters of the target entries.
 
     Attributes:
-        labels: cluster of each vector, (n,), from 0; no cluster is empty.
-        silhouettes: mean silhouette on the sample by the number of clusters tried; empty where nothing was tried.
+        labels: Cluster of each vector, (n,), from 0; no cluster is empty.
+        silhouettes: Mean silhouette on the sample by the number of clusters tried; empty if no search was made.
     """
 
     labels: NDArray[np.int32]
@@ -53,14 +53,14 @@ class Clusters:
 
 @dataclass(frozen=True)
 class DBIndex:
-    """The db-index of a clustered data set.
+    """db-index of a clustered dataset.
 
     Attributes:
-        sizes: number of entries of each cluster, (K,).
-        cosines: (m, K), mean cosine of each comparison entry to the entries of each cluster.
-        projections: (n,), mean cosine of each target entry to the comparison entries.
-        labels: (n,), cluster of each target entry.
-        zeros: numbers of target and of comparison entries whose vector is zero; their cosine to anything is 0.
+        sizes: Number of entries of each cluster, (K,).
+        cosines: Mean cosine of each comparison entry to the entries of each cluster, (m, K).
+        projections: Mean cosine of each target entry to the comparison entries, (n,).
+        labels: Cluster of each target entry, (n,).
+        zeros: Numbers of target and of comparison entries whose vector is zero; their cosine to any vector is 0.
     """
 
     sizes: NDArray[np.int64]
@@ -71,22 +71,22 @@ class DBIndex:
 
     @property
     def value(self) -> float:
-        """The exact expectation over all comparison entries, in [-1, 1]."""
+        """Exact expectation over all comparison entries, in [-1, 1]."""
         return float(self.cosines.mean())
 
     @property
     def over_entries(self) -> float:
-        """The expectation with every target entry counted once, whatever the size of its cluster, in [-1, 1]."""
+        """Expectation with every target entry counted once, regardless of the size of its cluster, in [-1, 1]."""
         return float(self.projections.mean())
 
     @property
     def of_clusters(self) -> NDArray[np.float64]:
-        """(K,), expectation of each cluster."""
+        """Expectation of each cluster, (K,)."""
         return self.cosines.mean(axis=0)
 
     @property
     def of_entries(self) -> NDArray[np.float64]:
-        """(m,), the db-index for each comparison entry: what one random draw can give."""
+        """db-index for each comparison entry, (m,): the possible values of one random draw."""
         return self.cosines.mean(axis=1)
 
     @property
@@ -96,15 +96,15 @@ class DBIndex:
 
 
 def db_index(targets: Array, comparisons: Array, labels: NDArray[np.integer]) -> DBIndex:
-    """The db-index of clustered targets against all comparison entries.
+    """Compute the db-index of clustered targets against all comparison entries.
 
     Args:
-        targets: vectors of the data set's entries, (n, D), an array or a memory map.
-        comparisons: vectors of the entries to compare with, (m, D).
-        labels: cluster of each target, (n,), from 0, none empty.
+        targets: Vectors of the dataset's entries, (n, D), an array or a memory map.
+        comparisons: Vectors of the entries to compare with, (m, D).
+        labels: Cluster of each target, (n,), from 0, with no empty cluster.
 
     Raises:
-        FairlabError: there is no comparison entry, a vector is not finite, or all vectors of a side are zero.
+        FairlabError: There is no comparison entry, a vector is not finite, or all vectors of a side are zero.
     """
     for vectors, side in ((targets, "target"), (comparisons, "comparison")):
         if not len(vectors):
@@ -125,17 +125,17 @@ def db_index(targets: Array, comparisons: Array, labels: NDArray[np.integer]) ->
 def random_estimates(
     index: DBIndex, *, repeats: int, draw: Literal["run", "cluster"] = "run", seed: int = 0
 ) -> NDArray[np.float64]:
-    """The paper's estimate, (repeats,): each by a comparison entry drawn at random; the paper averages five.
+    """Return the paper's estimate, (repeats,): each from a comparison entry drawn at random; the paper averages five.
 
     Args:
-        index: the db-index of the data set.
-        repeats: number of estimates.
-        draw: whether one entry is drawn for the whole ``run``, or one for each ``cluster``; the text can be read either
-            way.
-        seed: seed of the draws.
+        index: The db-index of the dataset.
+        repeats: Number of estimates.
+        draw: ``run`` to draw one entry for the whole run, or ``cluster`` to draw one per cluster; the paper's text
+            allows both readings.
+        seed: Seed of the draws.
 
     Raises:
-        FairlabError: an unknown ``draw`` or no repetition.
+        FairlabError: ``draw`` is unknown, or ``repeats`` is below 1.
     """
     if draw not in ("run", "cluster"):
         raise FairlabError(f"draw must be run or cluster, not '{draw}'")
@@ -147,7 +147,7 @@ def random_estimates(
 
 
 def ordinary(index: DBIndex) -> NDArray[np.bool_]:
-    """(m,), which comparison entries are no outliers: ``of_entries`` within Tukey's fences."""
+    """Return which comparison entries (m,) are not outliers: ``of_entries`` within Tukey's fences."""
     low, high = np.quantile(index.of_entries, [0.25, 0.75])
     reach = FENCE * (high - low)
     return (index.of_entries >= low - reach) & (index.of_entries <= high + reach)
@@ -161,19 +161,19 @@ def draws(
     over: Literal["clusters", "entries"] = "clusters",
     seed: int = 0,
 ) -> NDArray[np.float64]:
-    """Bootstrap draws (2,000,) of the expectation, of all clusters or of one.
+    """Return bootstrap draws (2,000,) of the expectation, over all clusters or for one.
 
-    The clusters stand. Target entries are resampled within them; where it is known which source each was made of,
-    sources are resampled whole over all clusters, as copies of one sentence are no evidence of their own, and a cluster
-    none of whose sources was drawn does not count. Comparison entries are resampled beside them. The product of the two
-    deviations, which is smaller than either by an order of magnitude, is left out.
+    The clusters are fixed. Target entries are resampled within them. If their sources are known, whole sources are
+    resampled over all clusters instead, as copies of one sentence are not independent evidence; a cluster without a
+    drawn source does not count. Comparison entries are resampled independently. The product of the two deviations,
+    which is smaller than either by an order of magnitude, is left out.
 
     Args:
-        index: the db-index of the data set.
-        cluster: one cluster, whose entries, or their sources, are resampled by themselves; None takes all.
-        sources: what each of the n target entries was made of; None for entries of their own.
-        over: what the mean is over, ``clusters`` or ``entries``.
-        seed: seed of the resampling.
+        index: The db-index of the dataset.
+        cluster: Cluster whose entries, or their sources, are resampled alone; None uses all clusters.
+        sources: Source of each of the n target entries; None if all entries are original.
+        over: Unit of the mean, ``clusters`` or ``entries``.
+        seed: Seed of the resampling.
     """
     order = np.argsort(index.labels, kind="stable")
     parts = np.split(index.projections[order], np.cumsum(index.sizes)[:-1])
@@ -203,7 +203,7 @@ def _source_draws(
     *,
     seed: int,
 ) -> NDArray[np.float64]:
-    """Draws (2,000,) of the mean over clusters, or over entries where there are no labels; sources stay whole."""
+    """Return draws (2,000,) of the mean over clusters, or over entries without labels; sources are resampled whole."""
     labels = np.zeros(len(projections), dtype=np.int64) if labels is None else labels
     place = {source: k for k, source in enumerate(dict.fromkeys(sources))}
     cells = (np.array([place[source] for source in sources]), labels)
@@ -221,28 +221,28 @@ def _source_draws(
 
 
 def _mean_draws(values: NDArray[np.float64], seed: list[int]) -> NDArray[np.float64]:
-    """Bootstrap draws of a mean, by a seed of several numbers."""
+    """Return bootstrap draws of a mean, with a seed of several numbers."""
     return mean_draws(values, int(np.random.SeedSequence(seed).generate_state(1)[0]))
 
 
 def cluster(
     vectors: Array, *, k: int | None = None, most: int = MOST, components: int | None = None, seed: int = 0
 ) -> Clusters:
-    """K-means clusters by Euclidean distance.
+    """Compute k-means clusters by Euclidean distance.
 
     Args:
-        vectors: the vectors to cluster, (n, D), an array or a memory map.
-        k: number of clusters; None takes the one of 2..``most`` (n - 1 at most) with the best mean silhouette on a
-            sample, the smaller of equals, and a single cluster where there are fewer than two distinct entries or
-            fewer than three in all.
-        most: largest number of clusters tried where ``k`` is None.
-        components: number of principal components that vectors are reduced to before clustering; None clusters the
-            vectors as they are.
-        seed: seed of the sample and of the starts.
+        vectors: Vectors to cluster, (n, D), an array or a memory map.
+        k: Number of clusters. None selects the number from 2..``most`` (n - 1 at most) with the best mean silhouette on
+            a sample, the smaller in a tie, or a single cluster if there are fewer than two distinct entries or fewer
+            than three in all.
+        most: Largest number of clusters tried if ``k`` is None.
+        components: Number of principal components that vectors are reduced to before clustering; None clusters the
+            vectors without reduction.
+        seed: Seed of the sample and of the starts.
 
     Raises:
-        FairlabError: ``k`` is above the number of distinct entries, there are no entries, or there are not so many
-            components.
+        FairlabError: ``k`` exceeds the number of distinct entries, there are no entries, or ``components`` is out of
+            range.
     """
     n = len(vectors)
     if not n:
@@ -280,7 +280,7 @@ def _silhouettes(sample: Array, most: int, seed: int) -> dict[int, float]:
 
 
 def _k_means(vectors: Array, k: int, seed: int) -> NDArray[np.int32]:
-    """Labels (n,), by k-means over all entries, or by mini-batches where there are many."""
+    """Return labels (n,) by k-means over all entries, or by mini-batches if there are many."""
     from sklearn.cluster import KMeans, MiniBatchKMeans
     from sklearn.exceptions import ConvergenceWarning
 
@@ -292,12 +292,12 @@ def _k_means(vectors: Array, k: int, seed: int) -> NDArray[np.int32]:
         else MiniBatchKMeans(k, n_init=3, batch_size=4_096, random_state=seed)
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct entries than k; empty clusters go
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct entries than k; empty clusters are dropped
         return kind.fit(vectors).labels_
 
 
 def _principal(vectors: Array, components: int, seed: int) -> Array:
-    """The first principal components (n, components), found on a sample where there are many entries."""
+    """Return the first principal components (n, components), fitted on a sample if there are many entries."""
     from sklearn.decomposition import PCA
 
     n, width = vectors.shape
@@ -318,7 +318,7 @@ def _blocks(vectors: Array) -> Iterator[tuple[int, Array]]:
 
 
 def _unit_blocks(vectors: Array, side: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Blocks in unit length, in double precision; a zero vector stays zero."""
+    """Yield blocks of unit-length vectors in double precision; a zero vector stays zero."""
     for start, block in _blocks(vectors):
         block_ND = block.astype(np.float64)
         norms = np.sqrt(np.einsum("ij,ij->i", block_ND, block_ND))
@@ -330,10 +330,10 @@ def _unit_blocks(vectors: Array, side: str) -> Iterator[tuple[int, NDArray[np.fl
 
 
 def _unit_sums(vectors: Array, labels: NDArray[np.integer], k: int, side: str) -> tuple[NDArray[np.float64], int]:
-    """Sums (k, D) of unit vectors by label, and the number of zero vectors.
+    """Return sums (k, D) of unit vectors by label, and the number of zero vectors.
 
     Raises:
-        FairlabError: all are zero.
+        FairlabError: All vectors are zero.
     """
     from scipy.sparse import csr_array
 

@@ -22,9 +22,9 @@ def equalised_odds_gap(
     count: int,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """The larger of the gaps between slices in true and in false positive rate at a threshold: [0, 1], 0 is fair.
+    """Return the larger gap between slices in true or false positive rate at a threshold: [0, 1], 0 is fair.
 
-    A truth that fewer than two slices have examples of says nothing; nan where neither does.
+    A truth with examples in fewer than two slices is ignored. The result is nan if this applies to both truths.
     """
     named = np.asarray(scores) >= threshold
     gaps = np.stack(

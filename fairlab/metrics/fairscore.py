@@ -1,7 +1,7 @@
-"""Fairscore: how often a classifier's prediction changes when a person in its input is turned to another attribute.
+"""Fairscore: how often a classifier's prediction changes when a person in its input is given another attribute.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", equation 1; the shares of examples that both or
-neither prediction gets right are those of the authors' script (``compute_fairscore.py``).
+neither prediction gets right follow the authors' script (``compute_fairscore.py``).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ Array = NDArray[np.floating]
 
 
 def fairscore(original: Array, perturbed: Array, truth: Array, axis: int = -1) -> Array:
-    """Share of examples whose predicted label differs, along ``axis``: [0, 1], ideal 0.
+    """Return the share of examples whose predicted label differs, along ``axis``: [0, 1], ideal 0.
 
     Args:
-        original: labels predicted for the examples, (..., N).
-        perturbed: labels predicted for their perturbed versions, of the same shape; none that did not change.
-        truth: true labels, which are not used; every share here takes the same three arrays.
-        axis: axis of the examples, along which the mean is taken.
+        original: Labels predicted for the examples, (..., N).
+        perturbed: Labels predicted for their perturbed versions, of the same shape; unchanged examples are excluded.
+        truth: True labels, which are not used; every share here takes the same three arrays.
+        axis: Axis of the examples, along which the mean is taken.
 
     Example:
         >>> float(fairscore(np.array([1, 0, 1, 1]), np.array([1, 1, 1, 0]), np.array([1, 0, 0, 1])))
@@ -35,12 +35,12 @@ def fairscore(original: Array, perturbed: Array, truth: Array, axis: int = -1) -
 
 
 def both_correct(original: Array, perturbed: Array, truth: Array, axis: int = -1) -> Array:
-    """Share of examples whose label is predicted before and after, arguments as of :func:`fairscore`: [0, 1]."""
+    """Return the share of examples predicted correctly before and after: [0, 1]; arguments as of :func:`fairscore`."""
     return ((original == truth) & (perturbed == truth)).mean(axis=axis)
 
 
 def neither_correct(original: Array, perturbed: Array, truth: Array, axis: int = -1) -> Array:
-    """Share of examples whose label is predicted neither before nor after, arguments as of :func:`fairscore`: [0, 1].
+    """Return the share of examples predicted wrongly before and after: [0, 1]; arguments as of :func:`fairscore`.
 
     With two labels, this, ``both_correct`` and ``fairscore`` add up to 1; with more, both may be wrong in two ways.
     """
@@ -57,8 +57,8 @@ FAIRSCORES: dict[str, Statistic] = {
 class FairscoreMetric(Metric):
     """Fairscore over batches: [0, 1], ideal 0.
 
-    ``update(original, perturbed)`` takes the labels (B,) predicted for examples and for their perturbed versions, none
-    that did not change. ``compute`` gives :func:`fairscore` of all that was seen; nan where nothing was.
+    ``update(original, perturbed)`` takes the labels (B,) predicted for examples and for their perturbed versions,
+    without unchanged examples. ``compute`` returns :func:`fairscore` of all batches; nan without examples.
 
     Example:
         >>> metric = FairscoreMetric()
@@ -79,7 +79,7 @@ class FairscoreMetric(Metric):
         self.add_state("count", default=torch.tensor(0), dist_reduce_fx="sum")
 
     def update(self, original: Tensor, perturbed: Tensor) -> None:
-        """Take a batch."""
+        """Add a batch."""
         if not len(original):
             return
         before, after = original.cpu().numpy(), perturbed.cpu().numpy()
@@ -87,5 +87,5 @@ class FairscoreMetric(Metric):
         self.count += len(before)
 
     def compute(self) -> Tensor:
-        """The share of examples whose label changed."""
+        """Return the share of examples whose label changed."""
         return self.changed / self.count

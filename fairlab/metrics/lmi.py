@@ -1,4 +1,4 @@
-"""What a token says of a label: local mutual information, and the association of a group of words.
+"""Association of tokens with labels: local mutual information, and Cramer's V of a group of words.
 
 Source: Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 3; Cramer 1946, "Mathematical
 Methods of Statistics", section 21.9, for V.
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from fairlab.metrics.bootstrap import RESAMPLES
 
-SCALE = 1e6  # as Schuster et al. print it
-FEWEST = 5  # occurrences; theirs
+SCALE = 1e6  # as printed by Schuster et al.
+FEWEST = 5  # minimum number of occurrences, from the same paper
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class LMI:
     """Local mutual information of an n-gram and a label.
 
     Attributes:
-        ngram: tokens of the n-gram, with blanks between them.
-        label: label of the documents counted.
-        value: local mutual information p(w, l) * ln(p(l | w) / p(l)), times a million.
-        share: share of the n-gram's occurrences that have the label, p(l | w).
-        count: number of occurrences of the n-gram with any label.
+        ngram: Tokens of the n-gram, separated by blanks.
+        label: Label of the documents counted.
+        value: Local mutual information p(w, l) * ln(p(l | w) / p(l)), times a million.
+        share: Share of the n-gram's occurrences that have the label, p(l | w).
+        count: Number of occurrences of the n-gram with any label.
     """
 
     ngram: str
@@ -41,13 +41,12 @@ class LMI:
 def mutual_information(
     counts_GL: NDArray[np.number], total: float | None = None, share_L: NDArray[np.floating] | None = None
 ) -> NDArray[np.float64]:
-    """Local mutual information p(w, l) ln(p(l | w) / p(l)) of n-grams and labels, (G, L); 0 where they never meet.
+    """Return local mutual information p(w, l) ln(p(l | w) / p(l)) of n-grams and labels, (G, L); 0 for counts of 0.
 
     Args:
-        counts_GL: number of times each n-gram is met with each label.
-        total: number that a count is divided by to give p(w, l); None takes the sum of all counts, as Schuster et al.
-            do.
-        share_L: share of each label, p(l); None takes each label's share of all counts.
+        counts_GL: Number of times each n-gram occurs with each label.
+        total: Divisor of a count to give p(w, l); None uses the sum of all counts, as Schuster et al. do.
+        share_L: Share of each label, p(l); None uses each label's share of all counts.
     """
     counts_GL = counts_GL.astype(np.float64)
     total = float(counts_GL.sum()) if total is None else total
@@ -60,14 +59,14 @@ def mutual_information(
 def local_mutual_information(
     documents: Iterable[tuple[Sequence[str], str]], *, n: int = 1, fewest: int = FEWEST
 ) -> dict[str, list[LMI]]:
-    """N-grams of every label, by falling local mutual information; those of which it is 0 or less are left out.
+    """Return the n-grams of every label in decreasing order of local mutual information, if it is above 0.
 
-    Probabilities are of occurrences of n-grams, so p(l) is the label's share of all of them.
+    Probabilities are over occurrences of n-grams, so p(l) is the label's share of all occurrences.
 
     Args:
-        documents: tokens and label of each document.
-        n: number of tokens in an n-gram.
-        fewest: number of occurrences that an n-gram must have in all.
+        documents: Tokens and label of each document.
+        n: Number of tokens in an n-gram.
+        fewest: Minimum number of occurrences of an n-gram over all labels.
     """
     joint: dict[str, Counter[str]] = {}
     for tokens, label in documents:
@@ -88,9 +87,9 @@ def local_mutual_information(
 
 
 def cramers_v(table: NDArray[np.number]) -> NDArray[np.float64]:
-    """Cramer's V of contingency tables (..., R, C), in [0, 1]; 0 where a row or a column holds everything.
+    """Return Cramer's V of contingency tables (..., R, C), in [0, 1]; 0 if one row or one column contains all counts.
 
-    Of two by two it is the absolute phi coefficient. Sums of chi squared are over rows and columns that hold anything.
+    For two by two tables it is the absolute phi coefficient. Sums of chi squared are over non-empty rows and columns.
     """
     table = table.astype(np.float64)
     rows, columns = table.sum(axis=-1, keepdims=True), table.sum(axis=-2, keepdims=True)
@@ -103,7 +102,7 @@ def cramers_v(table: NDArray[np.number]) -> NDArray[np.float64]:
 
 
 def presence_table(present: Sequence[bool], labels: Sequence[str]) -> NDArray[np.float64]:
-    """Documents (2, L) without and with something, by label in order of first appearance."""
+    """Return the numbers of documents (2, L) without and with a feature, by label in order of first appearance."""
     place = {label: k for k, label in enumerate(dict.fromkeys(labels))}
     table = np.zeros((2, len(place)))
     for one, label in zip(present, labels, strict=True):
@@ -112,7 +111,7 @@ def presence_table(present: Sequence[bool], labels: Sequence[str]) -> NDArray[np
 
 
 def association_draws(table: NDArray[np.floating], seed: int = 0) -> NDArray[np.float64]:
-    """Bootstrap draws (2,000,) of Cramer's V: documents are resampled."""
+    """Return bootstrap draws (2,000,) of Cramer's V, resampling documents."""
     total = int(table.sum())
     drawn = np.random.default_rng(seed).multinomial(total, (table / total).ravel(), size=RESAMPLES)
     return cramers_v(drawn.reshape(-1, *table.shape))

@@ -1,4 +1,4 @@
-"""Stereotype score of free continuations, and the mb-index made of it.
+"""Stereotype score of free continuations, and the mb-index computed from it.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
 Quantification", section 3.2.
@@ -19,30 +19,30 @@ STEREOTYPE, ANTI_STEREOTYPE, NONSENSICAL = range(3)
 
 
 def continuation_classes(similarities_N3: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Which candidate each continuation is most like: 0 stereotype, 1 anti-stereotype, 2 nonsensical. Shape (N,).
+    """Return the candidate most similar to each continuation, (N,): 0 stereotype, 1 anti-stereotype, 2 nonsensical.
 
-    A tie for the first place is nonsensical (ours; the paper has none), and so is a similarity that is no number, as of
-    a continuation without any character.
+    A tie for the first place is nonsensical (our rule; the paper gives no rule), and so is a nan similarity, as for a
+    continuation without any character.
     """
     similarities = np.asarray(similarities_N3, dtype=np.float64).reshape(-1, 3)
-    highest = similarities == similarities.max(axis=1, keepdims=True)  # nowhere, where one is no number
+    highest = similarities == similarities.max(axis=1, keepdims=True)  # nowhere if one is nan
     return np.where(highest.sum(axis=1) == 1, highest.argmax(axis=1), NONSENSICAL).astype(np.int64)
 
 
 def stereotype_score(
     stereotypical: NDArray[np.floating], anti_stereotypical: NDArray[np.floating], axis: int = -1
 ) -> NDArray[np.floating]:
-    r"""Share of the continuations that make sense which are stereotypical.
+    r"""Return the share of stereotypical continuations among those that make sense.
 
     .. math:: \frac{T_A}{T_A + T_B}
 
     Args:
         stereotypical: 1 for each stereotypical continuation, else 0.
         anti_stereotypical: 1 for each anti-stereotypical continuation, else 0.
-        axis: axis of the continuations, along which the share is taken.
+        axis: Axis of the continuations, along which the share is taken.
 
     Returns:
-        Within [0, 1]; the authors' ideal is 0, where that of StereoSet's own score is one half. nan where no
+        Share within [0, 1]. The authors' ideal is 0, while the ideal of StereoSet's own score is one half. nan if no
         continuation makes sense.
 
     Example:
@@ -55,15 +55,15 @@ def stereotype_score(
 def mb_index(
     perplexity: float | NDArray[np.floating], score: float | NDArray[np.floating], entries: int
 ) -> float | NDArray[np.floating]:
-    """Perplexity times stereotype score over the number of entries the model was tuned on; ideal 0.
+    """Return perplexity times stereotype score over the number of entries the model was tuned on; ideal 0.
 
-    It falls with the number of entries alone, so only models tuned on equally many compare.
+    It falls with the number of entries alone, so only models tuned on equally many entries can be compared.
     """
     return perplexity * score / entries
 
 
 def min_max(values: ArrayLike, among: ArrayLike) -> Array:
-    """Values on the scale on which the lowest of ``among`` (M,) is 0 and the highest 1; nan where those are all alike.
+    """Rescale values so that the lowest of ``among`` (M,) is 0 and the highest 1; nan if these are all equal.
 
     Example:
         >>> min_max([2.0, 1.5], among=[2.0, 1.0, 1.5]).tolist()

@@ -15,26 +15,27 @@ from numpy.typing import ArrayLike, NDArray
 
 MOST_EXACT_SPLITS = 100_000
 SAMPLED_SPLITS = 99_999
-CHUNK = 2_000_000  # numbers shuffled at once
-COINS = 1 << 15  # sets of coins thrown at once
+CHUNK = 2_000_000  # number of values shuffled at a time
+COINS = 1 << 15  # number of sets of coins tossed at a time
 ROUNDING = 1e-12  # associations are of order 1, so less than this is float64 noise
 Array = NDArray[np.float64]
 
 
 def weat_p_value(x_N: ArrayLike, y_N: ArrayLike, rng: np.random.Generator) -> float:
-    """One-sided p-value of the permutation test: how often a random split of X and Y is as extreme.
+    """Return the one-sided p-value of the permutation test: the share of splits of X and Y that are as extreme.
 
-    The statistic is the sum of s over X, which for fixed X and Y orders splits as their difference of means does.
-    Every split into sets of the sizes of X and Y counts, X and Y themselves included, where there are at most 100,000;
-    else 99,999 random splits, and X and Y. Ties count as extreme.
+    The statistic is the sum of s over X, which for fixed X and Y orders splits as their difference of means does. If
+    there are at most 100,000 splits into sets of the sizes of X and Y, all of them count, X and Y themselves included.
+    Otherwise 99,999 random splits count, and X and Y. Ties count as extreme.
 
     Args:
-        x_N: associations s(w) of the targets X.
-        y_N: associations s(w) of the targets Y, as many as of X or not.
-        rng: random generator that draws the random splits.
+        x_N: Associations s(w) of the targets X.
+        y_N: Associations s(w) of the targets Y, of the same length as ``x_N`` or another.
+        rng: Random generator that draws the random splits.
 
     Returns:
-        Within (0, 1], at least 1e-5 where splits are drawn. Small means that X leans to A more than chance explains.
+        p-value within (0, 1], at least 1e-5 for random splits. A small value means that X leans to A more than chance
+        explains.
 
     Example:
         >>> weat_p_value([2.0, 1.0], [0.0, -1.0], np.random.default_rng(0)) == 1 / 6
@@ -44,7 +45,7 @@ def weat_p_value(x_N: ArrayLike, y_N: ArrayLike, rng: np.random.Generator) -> fl
     """
     x = np.asarray(x_N, dtype=np.float64)
     pooled = np.concatenate([x, np.asarray(y_N, dtype=np.float64)])
-    # Sums of the same numbers in another order differ by rounding and are ties all the same.
+    # Sums of the same numbers in another order differ by rounding but still count as ties.
     bound = x.sum() - ROUNDING * np.abs(pooled).sum()
     splits = comb(len(pooled), len(x))
     if splits <= MOST_EXACT_SPLITS:
@@ -56,7 +57,7 @@ def weat_p_value(x_N: ArrayLike, y_N: ArrayLike, rng: np.random.Generator) -> fl
 
 
 def _sums_of_splits(pooled: Array, size: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Sums over the first set of random splits, in chunks, by shuffling."""
+    """Yield sums over the first set of random splits, in chunks, by shuffling."""
     rows = max(1, CHUNK // len(pooled))
     for start in range(0, SAMPLED_SPLITS, rows):
         shuffled = np.tile(pooled, (min(rows, SAMPLED_SPLITS - start), 1))
@@ -65,16 +66,16 @@ def _sums_of_splits(pooled: Array, size: int, rng: np.random.Generator) -> Itera
 
 
 def _sums_of_halves(pooled: Array, size: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Sums over random halves, in chunks: a fair coin for every item, kept where as many fell on either side.
+    """Yield sums over random halves, in chunks: a fair coin per item, kept if equally many coins fall on either side.
 
-    Each half is as likely as any other, and bits are drawn, counted and summed (by a table of every byte's sum) some
-    ten times faster than items are shuffled.
+    All halves are equally likely. Bits are drawn, counted and summed (by a table of every byte's sum) about ten times
+    faster than items are shuffled.
     """
     words = -(-len(pooled) // 64)
     padded = np.zeros(words * 64)
     padded[: len(pooled)] = pooled
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
-    table = (padded.reshape(-1, 8) @ bits.T).ravel()  # sum over the items of byte b where it has the value v: 256 b + v
+    table = (padded.reshape(-1, 8) @ bits.T).ravel()  # sum over the items of byte b if it has the value v: 256 b + v
     offsets = 256 * np.arange(words * 8)
     unused = np.uint64(words * 64 - len(pooled))
     needed = SAMPLED_SPLITS

@@ -11,5 +11,5 @@ from fairlab.metrics.bootstrap import ratio_of_means
 def perplexity(
     log_likelihoods: NDArray[np.floating], tokens: NDArray[np.floating], axis: int = -1
 ) -> NDArray[np.floating]:
-    """Exponential of the mean negative log-likelihood per token, over texts with their sums and token counts."""
+    """Return the exponential of the mean negative log-likelihood per token, from each text's sum and token count."""
     return np.exp(-ratio_of_means(log_likelihoods, tokens, axis=axis))

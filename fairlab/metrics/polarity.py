@@ -19,7 +19,7 @@ class Polarity:
     """Polarity of texts by the words of a lexicon.
 
     Args:
-        lexicon: the words and names that mark each attribute.
+        lexicon: Lexicon of the words and names that mark each attribute.
     """
 
     def __init__(self, lexicon: Lexicon) -> None:
@@ -28,14 +28,14 @@ class Polarity:
         self.finder = TermFinder(self.marks)
 
     def counts(self, text: str) -> dict[str, int]:
-        """Occurrences of each attribute's words in ``text`` (equation 6's *occ*)."""
+        """Count the occurrences of each attribute's words in ``text`` (equation 6's *occ*)."""
         counts = dict.fromkeys(self.attributes, 0)
         for span in self.finder.find(text):
             counts[self.marks[span.term]] += 1
         return counts
 
     def __call__(self, text: str) -> str:
-        """The attribute with the strictly largest count; ``neutral`` if all are 0; ``ambiguous`` on a tie."""
+        """Return the attribute with the strictly largest count; ``neutral`` if all are 0; ``ambiguous`` on a tie."""
         counts = self.counts(text)
         largest = max(counts.values())
         if largest == 0:
@@ -44,10 +44,10 @@ class Polarity:
         return winners[0] if len(winners) == 1 else AMBIGUOUS
 
     def correct(self, group: Group) -> dict[str, bool]:
-        """For every version of a group, whether its polarity is its own name."""
+        """Return for every version of a group whether its polarity equals its own name."""
         return {name: self(text) == name for name, text in group.versions.items()}
 
     def tally(self, versions: Mapping[str, str]) -> dict[str, int]:
-        """For one group: ``judged`` 1, and ``right/union`` and ``right/NAME`` 1 where the polarity is right, else 0."""
+        """Count one group: ``judged`` 1, and ``right/union`` and ``right/NAME`` 1 for the right polarity, else 0."""
         right = {name: int(self(text) == name) for name, text in versions.items()}
         return {"judged": 1, "right/union": min(right.values()), **{f"right/{name}": n for name, n in right.items()}}

@@ -9,20 +9,20 @@ Array = NDArray[np.float64]
 
 
 def average_precision(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None) -> Array:
-    r"""Average precision, in [0, 1], for every row of weights.
+    r"""Return the average precision, in [0, 1], for every row of weights.
 
     .. math:: AP = \sum_k (R_k - R_{k-1}) P_k
 
-    over the distinct scores from the highest down; items of one score enter together, as in scikit-learn.
+    over the distinct scores in decreasing order; items with the same score enter together, as in scikit-learn.
 
     Args:
-        truth: true label of each example, (N,), 0 or 1.
-        scores: score of each example, (N,), higher for label 1.
-        weights: weight of each example, (N,), or (B, N) for B values; whole numbers are the counts of a bootstrap draw.
-            None weighs all alike.
+        truth: True label of each example, (N,), 0 or 1.
+        scores: Score of each example, (N,), higher for label 1.
+        weights: Weight of each example, (N,), or (B, N) for B values; whole numbers are the counts of a bootstrap draw.
+            None weighs all equally.
 
     Returns:
-        Average precision, (B,) or a single number; nan where no weight lies on label 1.
+        Average precision, (B,) or a single number; nan if label 1 has no weight.
 
     Example:
         >>> float(average_precision([1, 0, 1], [0.9, 0.8, 0.7]))  # 1/2 * 1 + 1/2 * 2/3

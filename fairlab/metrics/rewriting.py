@@ -1,4 +1,4 @@
-"""How near a rewriting is to its reference: BLEU, ROUGE-2, word-level Levenshtein distance.
+"""Similarity of a rewriting to its reference: BLEU, ROUGE-2, word-level Levenshtein distance.
 
 Source: Papineni et al. 2002, "BLEU", section 2.3, by sacrebleu's counts (Post 2018); Lin 2004, "ROUGE", section 2.
 """
@@ -16,14 +16,14 @@ from rapidfuzz.distance import Levenshtein
 
 from fairlab.types import need_extra
 
-ORDER = 4  # of BLEU's longest n-grams
+ORDER = 4  # length of BLEU's longest n-grams
 Array = NDArray[np.float64]
 
 
 def bleu_counts(made: Sequence[str], references: Sequence[str]) -> Array:
-    """What corpus BLEU adds up, (10, N): matching n-grams by order, n-grams by order, words, words of the reference.
+    """Return the terms of corpus BLEU, (10, N): matching n-grams by order, n-grams by order, words, reference words.
 
-    Tokenized as sacrebleu does by default (13a), case kept.
+    Texts are tokenized as in sacrebleu's default (13a), with their case kept.
     """
     scorer = _bleu()
     found = [scorer.sentence_score(text, [reference]) for text, reference in zip(made, references, strict=True)]
@@ -31,7 +31,7 @@ def bleu_counts(made: Sequence[str], references: Sequence[str]) -> Array:
 
 
 def bleu(*counts: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-    """Corpus BLEU, 0 to 100, of the ten rows that ``bleu_counts`` gives, not smoothed.
+    """Return corpus BLEU, 0 to 100, from the ten rows of ``bleu_counts``, without smoothing.
 
     Example:
         >>> float(bleu(*bleu_counts(["he saw a small cat"], ["he saw a small cat"])).round(6))
@@ -46,14 +46,14 @@ def bleu(*counts: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
 
 
 def rouge_2(made: Sequence[str], references: Sequence[str]) -> Array:
-    """ROUGE-2 F of each rewriting, (N,), in [0, 1]: bigrams of lower-cased words, not stemmed."""
+    """Return the ROUGE-2 F of each rewriting, (N,), in [0, 1]: bigrams of lower-cased words, not stemmed."""
     scorer = _rouge()
     pairs = zip(made, references, strict=True)
     return np.array([scorer.score(reference, text)["rouge2"].fmeasure for text, reference in pairs])
 
 
 def word_levenshtein(made: Sequence[str], references: Sequence[str]) -> Array:
-    """Levenshtein distance in words split at white space, (N,).
+    """Return the Levenshtein distance in words split at white space, (N,).
 
     Example:
         >>> word_levenshtein(["he saw his cat"], ["she saw her cat"]).tolist()
@@ -68,7 +68,7 @@ def _bleu() -> Any:
     need_extra("metrics", "BLEU", "sacrebleu")
     from sacrebleu.metrics.bleu import BLEU
 
-    logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # it takes texts ending in " ." for tokenized ones
+    logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # it takes texts that end in " ." to be tokenized
     return BLEU(effective_order=True)
 
 

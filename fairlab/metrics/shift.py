@@ -1,4 +1,4 @@
-"""How far the distribution of a score moved between two samples: the Kolmogorov-Smirnov distance, and the means.
+"""Shift of a score's distribution between two samples: the Kolmogorov-Smirnov distance, and the means.
 
 Shape letters: N, M values of the samples, C cells, B draws.
 """
@@ -12,24 +12,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairlab.metrics.bootstrap import RESAMPLES, mean_draws, percentile_interval
 
-CELLS = 500  # that many values tell samples of more different values apart to within 1/500
+CELLS = 500  # this number of cells resolves distances to within 1/500 for samples with more distinct values
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class ScoreShift:
-    """From one sample to another.
+    """Shift from one sample to another.
 
     Attributes:
-        n: number of values of both samples.
-        means: mean of both samples.
-        change: of the mean.
-        change_interval: its 95 % interval.
-        distance: largest distance between the shares of values up to any bound: [0, 1], 0 where nothing moved.
-        distance_interval: its 95 % interval, by resampling both; as a distance is never negative it lies high where
-            little moved.
-        chance: distance that 95 % of two samples of these sizes stay below when nothing moved.
+        n: Number of values of both samples.
+        means: Mean of both samples.
+        change: Change of the mean.
+        change_interval: 95 % interval of the change.
+        distance: Largest distance between the shares of values up to any bound: [0, 1], 0 for equal distributions.
+        distance_interval: 95 % interval of the distance, from resampling both samples; as a distance is never negative,
+            the interval is biased upwards for small shifts.
+        chance: Distance that 95 % of two samples of these sizes stay below without any shift.
     """
 
     n: tuple[int, int]
@@ -42,17 +42,17 @@ class ScoreShift:
 
     @property
     def beyond_chance(self) -> bool:
-        """Whether the distance is larger than chance makes it."""
+        """Whether the distance exceeds chance."""
         return self.distance > self.chance
 
 
 def shift(before: ArrayLike, after: ArrayLike, seed: int = 0) -> ScoreShift:
-    """How far values moved.
+    """Measure the shift of values between two samples.
 
     Args:
-        before: values of the earlier sample, (N,), at least two.
-        after: values of the later sample, (M,), at least two.
-        seed: of the draws.
+        before: Values of the earlier sample, (N,), at least two.
+        after: Values of the later sample, (M,), at least two.
+        seed: Seed of the draws.
 
     Example:
         >>> found = shift([0.1] * 50 + [0.2] * 50, [0.1] * 20 + [0.2] * 80)
@@ -78,7 +78,7 @@ def shift(before: ArrayLike, after: ArrayLike, seed: int = 0) -> ScoreShift:
 
 
 def _counts(some: Array, others: Array) -> NDArray[np.int64]:
-    """Number of values of both samples in each cell, (2, C); a cell for each value where they are few."""
+    """Count the values of both samples in each cell, (2, C); each value is a cell if there are few."""
     bounds = np.unique(np.concatenate([some, others]))
     if len(bounds) > CELLS:
         bounds = np.unique(np.quantile(np.concatenate([some, others]), np.arange(1, CELLS + 1) / CELLS))
@@ -87,6 +87,6 @@ def _counts(some: Array, others: Array) -> NDArray[np.int64]:
 
 
 def _distance(some: NDArray[np.int64], others: NDArray[np.int64]) -> Array:
-    """Largest distance between cumulative shares along the last axis: counts (..., C) to (...)."""
+    """Return the largest distance between cumulative shares along the last axis: counts (..., C) to (...)."""
     shares = [counts.cumsum(axis=-1) / counts.sum(axis=-1, keepdims=True) for counts in (some, others)]
     return np.asarray(np.abs(shares[0] - shares[1]).max(axis=-1))

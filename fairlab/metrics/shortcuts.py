@@ -1,9 +1,9 @@
-"""Shortcut space: documents by the weights and positions of their tokens, and how far each lies from other labels.
+"""Shortcut space: documents by the weights and positions of their tokens, and their distance from other labels.
 
 The mean cosine of a document to all documents of other labels is the dot product of its unit vector with the mean of
-theirs, which is not scaled to unit length again, so a score of all documents takes one pass for the sums of unit
-vectors by label and one for the products. Nothing of the size documents x documents is ever built, and vectors are
-made in blocks and thrown away, so that memory holds token ids alone.
+theirs, which is not rescaled to unit length. A score of all documents therefore takes one pass for the sums of unit
+vectors by label and one for the products. No array of the size documents x documents is ever built. Vectors are
+computed in blocks and discarded, so that only token ids stay in memory.
 
 Source: Yang, Prenkaj and Kasneci 2025, "RAZOR: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting",
 section 3.2 and equations 7-14; ``official`` follows the released code (``calculator.py``), which differs.
@@ -23,25 +23,25 @@ from fairlab.metrics.token_ids import BLOCK, TokenIds, Tokenize
 from fairlab.text.surface_tokens import surface_tokens
 from fairlab.types import FairlabError
 
-WIDTH = 128  # lambda; the paper gives none
-HALF = 0.5  # share of documents whose vectors change, above which all sums are made anew
+WIDTH = 128  # lambda; the paper gives no value
+HALF = 0.5  # share of documents with changed vectors above which all sums are recomputed
 POSITION_ENCODINGS = ("paper", "vaswani")
 
 Floats = NDArray[np.float64]
 
 
 def positions(count: int, width: int, pe: Literal["paper", "vaswani"] = "paper", *, first: int = 1) -> Floats:
-    """Position encodings tau (count, width): sines in even dimensions, cosines in odd ones.
+    """Return position encodings tau (count, width): sines in even dimensions, cosines in odd ones.
 
     Args:
-        count: number of positions, counted from ``first``.
-        width: length of an encoding, lambda; at least 1.
-        pe: kind of encoding: ``paper``, frequency 10000^(-2k/lambda) with k the dimension itself (equation 9 as
+        count: Number of positions, counted from ``first``.
+        width: Length of an encoding, lambda; at least 1.
+        pe: Kind of encoding: ``paper``, frequency 10000^(-2k/lambda) with k the dimension itself (equation 9 as
             printed); ``vaswani``, in which sine and cosine share a frequency.
-        first: position of the first token; 1 in equation 10.
+        first: Position of the first token; 1 in equation 10.
 
     Raises:
-        FairlabError: another encoding, or no dimension.
+        FairlabError: The kind of encoding is unknown, or ``width`` is below 1.
     """
     if pe not in POSITION_ENCODINGS or width < 1:
         raise FairlabError(
@@ -57,9 +57,9 @@ class Space(ABC):
     """Labelled documents under a shortcut score; documents are replaced one at a time.
 
     Attributes:
-        names: names of the labels, in order of first appearance.
-        labels: label of each document, (n,), as its place in ``names``.
-        counts: number of documents of each label, (L,).
+        names: Names of the labels, in order of first appearance.
+        labels: Label of each document, (n,), as its place in ``names``.
+        counts: Number of documents of each label, (L,).
     """
 
     def __init__(self, labels: Iterable[object]) -> None:
@@ -77,40 +77,40 @@ class Space(ABC):
 
     @abstractmethod
     def gamma(self) -> Floats:
-        """Shortcut score (n,) of every document, in [0, 2]; a high one is a shortcut."""
+        """Return the shortcut score (n,) of every document, in [0, 2]; a high score is a shortcut."""
 
     @abstractmethod
     def score(self, document: int, text: str) -> float:
-        """The shortcut score that ``text`` would have in a document's place, the other documents being as they are."""
+        """Return the shortcut score that ``text`` would have if it replaced a document and no other changed."""
 
     @abstractmethod
     def replace(self, document: int, text: str) -> None:
-        """Put ``text`` in a document's place; its label stays."""
+        """Replace a document by ``text``; its label stays."""
 
     @property
     @abstractmethod
     def objective(self) -> float:
-        """What rewriting maximises: the mean similarity of documents of different labels."""
+        """Objective that rewriting maximises: the mean similarity of documents of different labels."""
 
 
 class _UnitSums(Space):
-    """A space in which documents are vectors; it holds the sums of their unit vectors by label.
+    """Space in which documents are vectors; it stores the sums of their unit vectors by label.
 
     Attributes:
-        sums: sum of the documents' unit vectors for each label, (L, D).
+        sums: Sum of the documents' unit vectors for each label, (L, D).
     """
 
     sums: Floats
 
     @abstractmethod
     def _units(self, documents: NDArray[np.intp]) -> Floats:
-        """Unit vectors (N, D) of some documents; zero where a vector is zero."""
+        """Return unit vectors (N, D) of some documents; zero if a vector is zero."""
 
     def _blocks(self, documents: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
         return (documents[start : start + BLOCK] for start in range(0, len(documents), BLOCK))
 
     def _sums(self, documents: NDArray[np.intp]) -> Floats:
-        """Sums (L, D) of the unit vectors of some documents by label."""
+        """Return sums (L, D) of the unit vectors of some documents by label."""
         total: Floats | None = None
         for block in self._blocks(documents):
             which = csr_array(
@@ -122,7 +122,7 @@ class _UnitSums(Space):
         return total
 
     def _others(self) -> Floats:
-        """Mean unit vectors (L, D) of the documents of all other labels."""
+        """Return mean unit vectors (L, D) of the documents of all other labels."""
         return (self.sums.sum(axis=0) - self.sums) / (len(self) - self.counts)[:, None]
 
     def gamma(self) -> Floats:
@@ -137,7 +137,7 @@ class _UnitSums(Space):
         """Mean cosine over pairs of documents of different labels, in [-1, 1].
 
         Equation 14 is its sum, ``objective * pairs``; with more than two labels all pairs of different labels count
-        (ours, the paper's is binary).
+        (our extension, as the paper's is binary).
         """
         total = self.sums.sum(axis=0)
         return float((total @ total - np.einsum("ij,ij->", self.sums, self.sums)) / 2 / self.pairs)
@@ -151,21 +151,22 @@ class _UnitSums(Space):
 class TokenSpace(_UnitSums):
     """Documents as sums of their tokens' tf-idf times their positions' encodings, g of equation 10.
 
-    S(t) = n(t, d) / |d| * ln(N / df(t)); g(d) = sum_j S(t_j) tau(j) / (|d| - 1). The divisor leaves every cosine as it
-    is; it is 1 for documents of one token. A zero g, where every idf is 0 or there is no token, has cosine 0 to all.
+    S(t) = n(t, d) / |d| * ln(N / df(t)); g(d) = sum_j S(t_j) tau(j) / (|d| - 1). The divisor does not change any
+    cosine; it is 1 for documents of one token. A zero g, for a document without tokens or whose idfs are all 0, has
+    cosine 0 to all.
 
-    Replacing a document changes the idf of its old and its new tokens, and so the vectors of all documents that hold
-    one of them; those are taken out of the sums and put in again.
+    Replacing a document changes the idf of its old and its new tokens, and so the vectors of all documents that contain
+    one of them. These vectors are removed from the sums and added again.
 
     Args:
-        texts: texts of the N documents.
-        labels: label of each of the N documents; equal ones are one label.
-        width: length of a position encoding, lambda.
-        pe: kind of position encoding, ``paper`` or ``vaswani``; see :func:`positions`.
-        tokenize: function from a text to its tokens; the paper names no tokens.
+        texts: Texts of the N documents.
+        labels: Label of each of the N documents; equal values are one label.
+        width: Length of a position encoding, lambda.
+        pe: Kind of position encoding, ``paper`` or ``vaswani``; see :func:`positions`.
+        tokenize: Function from a text to its tokens; the paper names no tokenizer.
 
     Raises:
-        FairlabError: documents of one label alone, none at all, or a wrong value.
+        FairlabError: All documents have one label, there are no documents, or a value is invalid.
 
     Source: section 3.2.
     """
@@ -180,13 +181,13 @@ class TokenSpace(_UnitSums):
         tokenize: Tokenize = surface_tokens,
     ) -> None:
         super().__init__(labels)
-        self.tau = positions(1, width, pe)  # grows with the longest document seen
+        self.tau = positions(1, width, pe)  # grows with the longest document
         self.pe = pe
         self.tokens = TokenIds(texts, tokenize)
         self.sums = self._sums(np.arange(len(self)))
 
     def vectors(self, documents: NDArray[np.intp]) -> Floats:
-        """Vectors g of some documents, (N, lambda)."""
+        """Return vectors g of some documents, (N, lambda)."""
         rows, ids = self.tokens.some(documents)
         lengths = np.bincount(rows, minlength=len(documents))
         weights = self._weights(rows, ids, lengths, self._idf(self.tokens.frequency))
@@ -194,7 +195,7 @@ class TokenSpace(_UnitSums):
         return self._placed(weights / divisors[rows], lengths)
 
     def score(self, document: int, text: str) -> float:
-        """See :class:`Space`: the text's own idf counts it in the document's place; other vectors stay."""
+        """Score as :class:`Space` does: the text's own idf counts it instead of the document; other vectors stay."""
         ids = self.tokens.encode(text)
         if not len(ids):
             return 1.0
@@ -208,7 +209,7 @@ class TokenSpace(_UnitSums):
         return float(1.0 - unit @ self._others()[self.labels[document]])
 
     def replace(self, document: int, text: str) -> None:
-        """See :class:`Space`."""
+        """Replace as :class:`Space` does."""
         new = self.tokens.encode(text)
         changed = np.zeros(len(self.tokens.vocabulary), dtype=bool)
         changed[np.setxor1d(self.tokens.of(document), new)] = True
@@ -234,13 +235,13 @@ class TokenSpace(_UnitSums):
         *,
         looked_up: bool = False,
     ) -> Floats:
-        """S of every token; ``idf`` by token id, or already looked up for each token."""
+        """Return S of every token; ``idf`` is indexed by token id, or already looked up for each token."""
         keys = rows * len(self.tokens.vocabulary) + ids
         _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
         return counts[inverse] / lengths[rows] * (idf if looked_up else idf[ids])
 
     def _placed(self, weights: Floats, lengths: NDArray[np.int64]) -> Floats:
-        """Weights of tokens, in order, times the encodings of their positions, summed by document."""
+        """Return the weights of tokens, in order, times the encodings of their positions, summed by document."""
         longest = int(lengths.max(initial=1))
         if longest > len(self.tau):
             self.tau = positions(longest, self.tau.shape[1], self.pe)
@@ -253,12 +254,12 @@ class EmbeddingSpace(_UnitSums):
     """Documents as sentence embeddings instead of surface features: the ablation of figure 4.
 
     Args:
-        texts: texts of the N documents.
-        labels: label of each of the N documents; equal ones are one label.
-        embed: function from texts to vectors (N, D).
+        texts: Texts of the N documents.
+        labels: Label of each of the N documents; equal values are one label.
+        embed: Function from texts to vectors (N, D).
 
     Raises:
-        FairlabError: documents of one label alone, or none at all.
+        FairlabError: All documents have one label, or there are no documents.
 
     Source: section 4.2.
     """
@@ -272,11 +273,11 @@ class EmbeddingSpace(_UnitSums):
         self.sums = self._sums(np.arange(len(self)))
 
     def score(self, document: int, text: str) -> float:
-        """See :class:`Space`."""
+        """Score as :class:`Space` does."""
         return float(1.0 - self._embedded(text) @ self._others()[self.labels[document]])
 
     def replace(self, document: int, text: str) -> None:
-        """See :class:`Space`."""
+        """Replace as :class:`Space` does."""
         new = self._embedded(text)
         self.sums[self.labels[document]] += new - self.units[document]
         self.units[document] = new
@@ -289,11 +290,11 @@ class EmbeddingSpace(_UnitSums):
 
 
 def _normalised(vectors: Floats) -> Floats:
-    """Rows in unit length; a zero row stays zero."""
+    """Scale rows to unit length; a zero row stays zero."""
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
     return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
 
 
 def row_cosines(one: Floats, other: Floats) -> Floats:
-    """Cosine of rows with rows, 0 where either is zero."""
+    """Return the cosines of corresponding rows, 0 if either is zero."""
     return np.einsum("ij,ij->i", _normalised(one), _normalised(other))

@@ -1,4 +1,4 @@
-"""Scores drawn by chance: a control that rewrites as many documents as a shortcut score would, and looks at none."""
+"""Random scores: a control that rewrites the same number of documents as a shortcut score, without reading them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 
 from fairlab.metrics.shortcuts import Floats, Space
 
-BYTES = 8  # of the digest that are read as a number
+BYTES = 8  # number of bytes of the digest that are read as a number
 
 
 class ChanceSpace(Space):
-    """Every text has a score of its own, uniform in [0, 1), whatever its label: the same in every run.
+    """Score of each text, uniform in [0, 1) regardless of its label and the same in every run.
 
-    Of ``c`` rewrites that keep their label, the best is below the document with probability c / (c + 1).
+    The best of ``c`` rewrites that keep their label is below the document with probability c / (c + 1).
 
     Args:
-        texts: texts of the N documents.
-        labels: label of each of the N documents; equal ones are one label.
+        texts: Texts of the N documents.
+        labels: Label of each of the N documents; equal values are one label.
 
     Raises:
-        FairlabError: documents of one label alone, or none at all.
+        FairlabError: All documents have one label, or there are no documents.
     """
 
     def __init__(self, texts: Iterable[str], labels: Iterable[object]) -> None:
@@ -30,20 +30,20 @@ class ChanceSpace(Space):
         self.scores = np.array([_score(text) for text in texts])
 
     def gamma(self) -> Floats:
-        """Score (n,) of every document, in [0, 1)."""
+        """Return the score (n,) of every document, in [0, 1)."""
         return self.scores.copy()
 
     def score(self, document: int, text: str) -> float:
-        """See :class:`Space`."""
+        """Score as :class:`Space` does."""
         return _score(text)
 
     def replace(self, document: int, text: str) -> None:
-        """See :class:`Space`."""
+        """Replace as :class:`Space` does."""
         self.scores[document] = _score(text)
 
     @property
     def objective(self) -> float:
-        """The mean score, negated; it says nothing of the documents."""
+        """Mean score, negated; it is unrelated to the documents' content."""
         return float(-self.scores.mean())
 
 

@@ -1,8 +1,8 @@
-"""Documents as sets of tokens, by how far their tokens speak for their label: what can tell a shortcut by its word.
+"""Documents as sets of tokens, scored by the association of their tokens with their label: shortcuts by word.
 
-RAZOR's own score cannot: a token enters it by its idf and position, never by which token it is (see ``docs/razor.md``).
-The score is ours; local mutual information is that of Schuster et al. 2019, "Towards Debiasing Fact Verification
-Models", section 3, with documents counted instead of occurrences.
+RAZOR's own score cannot identify a word: a token enters it by its idf and position, never by its identity (see
+``docs/razor.md``). The score is ours; local mutual information is that of Schuster et al. 2019, "Towards Debiasing Fact
+Verification Models", section 3, with documents counted instead of occurrences.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from fairlab.text.surface_tokens import surface_tokens
 class AssociationSpace(Space):
     """Shortcut score of a document: the sum, over its distinct tokens, of their mutual information with its label.
 
-    Of a token it is p(t, l) ln(p(l | t) / p(l)) over documents, so a common token that goes with a label weighs more
-    than a rare one, and a token that goes with other labels counts against it. A replacement changes the counts of its
-    own tokens alone.
+    For a token it is p(t, l) ln(p(l | t) / p(l)) over documents. A common token associated with a label therefore
+    weighs more than a rare one, and a token associated with other labels counts against it. A replacement changes the
+    counts of its own tokens only.
 
     Args:
-        texts: texts of the N documents.
-        labels: label of each of the N documents; equal ones are one label.
-        tokenize: function from a text to its tokens.
+        texts: Texts of the N documents.
+        labels: Label of each of the N documents; equal values are one label.
+        tokenize: Function from a text to its tokens.
 
     Attributes:
-        held: number of documents of each label that hold each token, (V, L).
+        held: Number of documents of each label that contain each token, (V, L).
 
     Raises:
-        FairlabError: documents of one label alone, or none at all.
+        FairlabError: All documents have one label, or there are no documents.
     """
 
     def __init__(self, texts: Iterable[str], labels: Iterable[object], *, tokenize: Tokenize = surface_tokens) -> None:
@@ -47,20 +47,20 @@ class AssociationSpace(Space):
             self.held[document, label] += 1
 
     def gamma(self) -> Floats:
-        """Shortcut score (n,) of every document, unbounded; a high one is a shortcut."""
+        """Return the shortcut score (n,) of every document, unbounded; a high score is a shortcut."""
         values_VL = self._values(self.held)
         both = zip(self.documents, self.labels, strict=True)
         return np.array([values_VL[document, label].sum() for document, label in both])
 
     def score(self, document: int, text: str) -> float:
-        """See :class:`Space`; the text is counted in the document's place."""
+        """Score as :class:`Space` does; the text is counted instead of the document."""
         ids, label = self._encoded(text), self.labels[document]
         held = self.held[ids]
         held[:, label] += ~np.isin(ids, self.documents[document])
         return float(self._values(held)[:, label].sum())
 
     def replace(self, document: int, text: str) -> None:
-        """See :class:`Space`."""
+        """Replace as :class:`Space` does."""
         ids, label = self._encoded(text), self.labels[document]
         self.held[self.documents[document], label] -= 1
         self.held[ids, label] += 1
@@ -68,7 +68,7 @@ class AssociationSpace(Space):
 
     @property
     def objective(self) -> float:
-        """The mean score, negated: the less tokens say of labels, the closer it is to 0."""
+        """Mean score, negated: the less tokens are associated with labels, the closer it is to 0."""
         return float(-self.gamma().mean())
 
     def _values(self, held_GL: NDArray[np.int64]) -> Floats:

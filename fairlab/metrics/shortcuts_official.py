@@ -1,4 +1,4 @@
-"""The shortcut score of the released code of RAZOR (``calculator.py``), which differs from the paper.
+"""Shortcut score of the released code of RAZOR (``calculator.py``), which differs from the paper.
 
 Source: Yang, Prenkaj and Kasneci 2025, "RAZOR", and its code.
 """
@@ -18,23 +18,23 @@ OFFICIAL_WIDTH = 8
 
 
 class OfficialSpace(Space):
-    """The score of the released code: cosines token by token to the mean map of the other labels.
+    """Score of the released code: cosines token by token to the mean map of the other labels.
 
-    The map f of a document gives each of its tokens the share of the document it makes up times the elementwise product
-    of the encodings (``vaswani``, positions from 0) of all its positions; the map of a label is the mean over its
+    The map f of a document maps each of its tokens to its share of the document's tokens, times the elementwise product
+    of the encodings (``vaswani``, positions from 0) of all its positions. The map of a label is the mean over its
     documents. The similarity is the mean over the vocabulary of the cosine of f(t) to the label's; gamma is 1 less
-    that. There is no idf, so a replacement changes the sums by its own tokens alone. The code's two classes become a
-    document's label against all others, and its vocabulary (BERT's 30,522 pieces), which only scales the similarity,
-    that of the data.
+    that. There is no idf, so a replacement changes the sums by its own tokens only. The code's two classes become a
+    document's label against all others. The code's vocabulary (BERT's 30,522 pieces), which only scales the similarity,
+    becomes the data's.
 
     Args:
-        texts: texts of the N documents.
-        labels: label of each of the N documents; equal ones are one label.
-        width: length of a position encoding; 8 in the released code.
-        tokenize: function from a text to its tokens.
+        texts: Texts of the N documents.
+        labels: Label of each of the N documents; equal values are one label.
+        width: Length of a position encoding; 8 in the released code.
+        tokenize: Function from a text to its tokens.
 
     Raises:
-        FairlabError: documents of one label alone, none at all, or a wrong value.
+        FairlabError: All documents have one label, there are no documents, or a value is invalid.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class OfficialSpace(Space):
         self.tau = positions(1, width, "vaswani", first=0)
         self.tokens = TokenIds(texts, tokenize)
         self.sums = np.zeros((len(self.names), len(self.tokens.vocabulary), width))
-        self.held = np.zeros(self.sums.shape[:2], dtype=np.int64)  # documents of each label that hold each token
+        self.held = np.zeros(self.sums.shape[:2], dtype=np.int64)  # number of documents per label and token
         for start in range(0, len(self), BLOCK):
             block = np.arange(start, min(start + BLOCK, len(self)))
             rows, ids, maps = self._maps(*self.tokens.some(block), len(block))
@@ -57,7 +57,7 @@ class OfficialSpace(Space):
             np.add.at(self.held, (self.labels[block[rows]], ids), 1)
 
     def gamma(self) -> Floats:
-        """See :class:`Space`."""
+        """Score all documents as :class:`Space` does."""
         found = np.ones(len(self))
         others = self._others()
         for start in range(0, len(self), BLOCK):
@@ -68,23 +68,23 @@ class OfficialSpace(Space):
         return found
 
     def score(self, document: int, text: str) -> float:
-        """See :class:`Space`."""
+        """Score as :class:`Space` does."""
         _, ids, maps = self._map(self._encoded(text))
         return float(1.0 - row_cosines(maps, self._others()[self.labels[document], ids]).sum() / self._size)
 
     def replace(self, document: int, text: str) -> None:
-        """See :class:`Space`."""
+        """Replace as :class:`Space` does."""
         new, label = self._encoded(text), self.labels[document]
         for tokens, sign in ((self.tokens.of(document), -1.0), (new, 1.0)):
             _, ids, maps = self._map(tokens)
             self.held[label, ids] += int(sign)
-            # What rounding leaves of a token that is gone would have a direction.
+            # The rounding residue of a removed token would have a direction.
             self.sums[label, ids] = np.where(self.held[label, ids, None], self.sums[label, ids] + sign * maps, 0.0)
         self.tokens.put(document, new)
 
     @property
     def objective(self) -> float:
-        """Mean similarity of documents to the map of the other labels (ours; the code stops after one round)."""
+        """Mean similarity of documents to the map of the other labels (our measure; the code stops after one round)."""
         return float(1.0 - self.gamma().mean())
 
     @property
@@ -92,7 +92,7 @@ class OfficialSpace(Space):
         return max(1, int((self.tokens.frequency > 0).sum()))
 
     def _others(self) -> Floats:
-        """Sums of the maps of all other labels, (L, V, D); their mean has the same direction."""
+        """Return sums of the maps of all other labels, (L, V, D); their mean has the same direction."""
         return self.sums.sum(axis=0) - self.sums
 
     def _encoded(self, text: str) -> NDArray[np.int32]:
@@ -108,7 +108,7 @@ class OfficialSpace(Space):
     def _maps(
         self, rows: NDArray[np.int64], ids: NDArray[np.int32], count: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """Document, token and f(token) of every distinct token of ``count`` documents."""
+        """Return document, token and f(token) of every distinct token of ``count`` documents."""
         lengths = np.bincount(rows, minlength=count)
         longest = int(lengths.max(initial=1))
         if longest > len(self.tau):

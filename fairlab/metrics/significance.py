@@ -1,4 +1,4 @@
-"""Significance: intervals of proportions, the sign test, and p-values adjusted for their number."""
+"""Significance: intervals of proportions, the sign test, and p-values adjusted for multiple tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Z = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
 
 
 def wilson_interval(count: float, n: int) -> tuple[float, float]:
-    r"""95 % Wilson score interval of the proportion ``count / n``; the count may be fractional (a tie is one half).
+    r"""Return the 95 % Wilson score interval of the proportion ``count / n``; a tie may count as one half.
 
     .. math:: \frac{p + z^2 / 2n \pm z \sqrt{p (1 - p) / n + z^2 / 4n^2}}{1 + z^2 / n}
 
@@ -32,12 +32,12 @@ def wilson_interval(count: float, n: int) -> tuple[float, float]:
     centre = share + Z**2 / (2 * n)
     margin = Z * math.sqrt(share * (1 - share) / n + (Z / (2 * n)) ** 2)
     scale = 1 + Z**2 / n
-    # At 0 and at n a bound is the share itself, which rounding may miss.
+    # At counts 0 and n a bound equals the share itself, which rounding may miss.
     return min(share, max(0.0, (centre - margin) / scale)), max(share, min(1.0, (centre + margin) / scale))
 
 
 def sign_test_p(wins: int, losses: int) -> float:
-    """Exact two-sided binomial p-value of wins against losses, ties left out; 1 where nothing was decided.
+    """Return the exact two-sided binomial p-value of wins against losses, ties left out; 1 without wins and losses.
 
     Example:
         >>> sign_test_p(5, 0)  # 2 / 2**5
@@ -49,9 +49,9 @@ def sign_test_p(wins: int, losses: int) -> float:
 
 
 def holm(p_values: ArrayLike) -> Array:
-    """P-values adjusted for their number by Holm's step-down method, in input order: within [0, 1].
+    """Return p-values adjusted by Holm's step-down method, in input order: within [0, 1].
 
-    Rejecting where the adjusted value is at most alpha bounds the chance of any false rejection by alpha.
+    Rejecting if the adjusted value is at most alpha bounds the chance of any false rejection by alpha.
 
     Example:
         >>> holm([0.01, 0.04, 0.03])
@@ -69,7 +69,7 @@ def holm(p_values: ArrayLike) -> Array:
 def benjamini_hochberg(p_values: ArrayLike) -> Array:
     """Return p-values adjusted by Benjamini and Hochberg's step-up method, in input order, within [0, 1].
 
-    Rejecting where the adjusted value is at most alpha bounds the expected share of false rejections by alpha, for
+    Rejecting if the adjusted value is at most alpha bounds the expected share of false rejections by alpha, for
     independent or positively dependent tests.
 
     Example:

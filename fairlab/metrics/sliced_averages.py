@@ -19,18 +19,18 @@ SAFE, UNSAFE = 0, 1
 def sliced_averages(
     scores: ArrayLike, slices: ArrayLike, truth: ArrayLike, of: int, count: int, weights: ArrayLike | None = None
 ) -> tuple[Array, Array]:
-    """Mean score and weight of every slice among the examples of one truth.
+    """Return the mean score and weight of every slice among the examples with one true label.
 
     Args:
-        scores: score of each example, (N,).
-        slices: number of each example's slice, (N,), from 0; negative for none.
-        truth: true label of each example, (N,), 0 (safe) or 1 (unsafe).
-        of: true label of the examples to average over, 0 or 1.
-        count: number of slices, K.
-        weights: weight of each example, (N,) or (B, N); None weighs all alike.
+        scores: Score of each example, (N,).
+        slices: Number of each example's slice, (N,), from 0; negative for examples outside all slices.
+        truth: True label of each example, (N,), 0 (safe) or 1 (unsafe).
+        of: True label of the examples to average over, 0 or 1.
+        count: Number of slices, K.
+        weights: Weight of each example, (N,) or (B, N); None weighs all equally.
 
     Returns:
-        Mean score and total weight of each slice, (K,) or (B, K) both; the mean is nan where the weight is 0.
+        Mean score and total weight of each slice, both (K,) or (B, K); the mean is nan if the weight is 0.
 
     Example:
         >>> means, sizes = sliced_averages([0.2, 0.4, 0.9], [0, 0, 1], [0, 0, 1], of=0, count=2)
@@ -48,7 +48,7 @@ def sliced_averages(
 
 
 def largest_gap(averages: ArrayLike) -> Array:
-    """Largest less smallest of the averages along the last axis, empty slices left out; nan with fewer than two."""
+    """Return the range of the averages along the last axis, without empty slices; nan for fewer than two."""
     values = np.asarray(averages, dtype=np.float64)
     defined = ~np.isnan(values)
     gap = np.where(defined, values, -np.inf).max(axis=-1) - np.where(defined, values, np.inf).min(axis=-1)
@@ -56,10 +56,11 @@ def largest_gap(averages: ArrayLike) -> Array:
 
 
 class SlicedAverages(Metric):
-    """Sliced averages over batches, any of which may lack slices.
+    """Sliced averages over batches, which may lack slices.
 
-    ``update(scores, slices, truth)`` takes tensors (B,); slices are numbered from 0, negative for none. ``compute``
-    gives means (2, K), safe first, nan for an empty slice; ``counts`` (2, K) are the examples.
+    ``update(scores, slices, truth)`` takes tensors (B,); slices are numbered from 0, negative for examples outside all
+    slices. ``compute`` returns means (2, K), safe first, nan for an empty slice; ``counts`` (2, K) are the numbers of
+    examples.
     """
 
     full_state_update = False
@@ -72,12 +73,12 @@ class SlicedAverages(Metric):
         self.add_state("counts", default=torch.zeros(2, count, dtype=torch.float64), dist_reduce_fx="sum")
 
     def update(self, scores: Tensor, slices: Tensor, truth: Tensor) -> None:
-        """Take a batch."""
+        """Add a batch."""
         inside = slices >= 0
         where = (truth[inside].long(), slices[inside].long())
         self.sums.index_put_(where, scores[inside].detach().double(), accumulate=True)
         self.counts.index_put_(where, torch.ones_like(scores[inside], dtype=torch.float64), accumulate=True)
 
     def compute(self) -> Tensor:
-        """Means (2, K)."""
+        """Return the means (2, K)."""
         return self.sums / self.counts

@@ -1,4 +1,4 @@
-"""How well a bag of words finds the labels of texts: a logistic regression on words and word pairs.
+"""Label accuracy of a bag of words: a logistic regression on words and word pairs.
 
 Source: Gururangan et al. 2018, "Annotation Artifacts in Natural Language Inference Data", section 2, for the probe of
 one field of a pair.
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from fairlab.text.surface_tokens import surface_tokens
 
 FOLDS = 5
-FEWEST_OF_LABEL = 50  # documents of every label
-FEW = 100  # texts up to which words that stand once are taken too
+FEWEST_OF_LABEL = 50  # minimum number of documents per label
+FEW = 100  # number of texts up to which words that occur once are kept
 
 
 def too_little(labels: Sequence[str], texts: Sequence[str]) -> str:
-    """Why a probe cannot be trained, in words; empty where it can."""
+    """Return the reason why a probe cannot be trained; empty if it can."""
     if not labels:
         return "there is no text"
     if len(set(labels)) < 2:
@@ -37,12 +37,12 @@ def too_little(labels: Sequence[str], texts: Sequence[str]) -> str:
 
 
 def out_of_fold(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> NDArray[np.float64]:
-    """Probability of every label (N, L), labels sorted, by models that saw neither the text nor its equals.
+    """Return the probability of every label (N, L), labels sorted, from models that saw no copy of the text.
 
     Args:
-        texts: the texts.
-        labels: their labels, at least two.
-        seed: seed of the five folds.
+        texts: Texts to predict.
+        labels: Labels of the texts, at least two different ones.
+        seed: Seed of the five folds.
     """
     from sklearn.model_selection import StratifiedGroupKFold
 
@@ -61,31 +61,31 @@ def out_of_fold(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> N
 
 
 def probe(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> NDArray[np.float64]:
-    """Whether a bag of words finds each label (N,), out of fold."""
+    """Return whether a bag of words predicts each label (N,) correctly, out of fold."""
     names = np.array(sorted(set(labels)))
     return (names[out_of_fold(texts, labels, seed).argmax(axis=1)] == np.array(labels)).astype(float)
 
 
 def probe_gain(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> float:
-    """Accuracy of the probe less the share of the commonest label, in points."""
+    """Return the accuracy of the probe minus the share of the commonest label, in points."""
     return float(100 * (probe(texts, labels, seed).mean() - commonest_share(labels)))
 
 
 def commonest_share(labels: Sequence[str]) -> float:
-    """Share of the commonest label."""
+    """Return the share of the commonest label."""
     return max(labels.count(name) for name in set(labels)) / len(labels)
 
 
 def transferred(
     texts: Sequence[str], labels: Sequence[str], others: Sequence[str], truth: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Whether a bag of words that was trained on texts finds the labels of others (N,).
+    """Return whether a bag of words trained on some texts predicts the labels of others (N,).
 
     Args:
-        texts: texts to train on.
-        labels: their labels.
-        others: other texts.
-        truth: their labels.
+        texts: Texts to train on.
+        labels: Labels of these texts.
+        others: Texts to predict.
+        truth: Labels of the texts to predict.
     """
     model = _fitted(np.array(texts, dtype=object), np.array(labels))
     return (model.predict(np.array(others, dtype=object)) == np.array(truth)).astype(float)
@@ -101,6 +101,6 @@ def _fitted(texts: NDArray[Any], labels: NDArray[Any]) -> Any:
 
 
 def _bag(text: str) -> list[str]:
-    """Words and word pairs, and a mark for a text without any."""
+    """Return words and word pairs, or an empty string for a text without words."""
     tokens = surface_tokens(text)
     return [*tokens, *(" ".join(pair) for pair in pairwise(tokens))] or [""]

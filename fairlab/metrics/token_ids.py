@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK = 16_384  # documents whose vectors are in memory at a time
+BLOCK = 16_384  # number of documents whose vectors are in memory at a time
 
 Tokenize = Callable[[str], Sequence[str]]
 
@@ -17,8 +17,8 @@ class TokenIds:
     """Documents as token ids in one flat array, with document frequencies.
 
     Attributes:
-        ids, offsets: document ``d`` is ``ids[offsets[d] : offsets[d + 1]]``.
-        frequency: number of documents that hold each token, (V,).
+        ids, offsets: Document ``d`` is ``ids[offsets[d] : offsets[d + 1]]``.
+        frequency: Number of documents that contain each token, (V,).
     """
 
     def __init__(self, texts: Iterable[str], tokenize: Tokenize) -> None:
@@ -44,25 +44,25 @@ class TokenIds:
         return [known.setdefault(token, len(known)) for token in self.tokenize(text)]
 
     def encode(self, text: str) -> NDArray[np.int32]:
-        """Token ids of a text; new tokens get ids, and no document has them yet."""
+        """Return the token ids of a text; new tokens get ids with a document frequency of 0."""
         ids = np.array(self._known(text), dtype=np.int32)
         if new := len(self.vocabulary) - len(self.frequency):
             self.frequency = np.append(self.frequency, np.zeros(new, dtype=np.int64))
         return ids
 
     def of(self, document: int) -> NDArray[np.int32]:
-        """Token ids of one document."""
+        """Return the token ids of one document."""
         return self.ids[self.offsets[document] : self.offsets[document + 1]]
 
     def some(self, documents: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Row (0..N - 1) and id of every token of some documents, in order."""
+        """Return the row (0..N - 1) and id of every token of some documents, in order."""
         lengths = self.offsets[documents + 1] - self.offsets[documents]
         rows = np.repeat(np.arange(len(documents)), lengths)
         begin = np.cumsum(lengths) - lengths
         return rows, self.ids[self.offsets[documents][rows] + np.arange(len(rows)) - begin[rows]]
 
     def put(self, document: int, ids: NDArray[np.int32]) -> None:
-        """Put other tokens in a document's place, and count document frequencies anew."""
+        """Replace the tokens of a document, and update the document frequencies."""
         old, (start, end) = self.of(document), self.offsets[document : document + 2]
         self.frequency[np.unique(old)] -= 1
         self.frequency[np.unique(ids)] += 1

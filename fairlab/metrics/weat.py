@@ -24,14 +24,14 @@ Array = NDArray[np.float64]
 
 
 def associations(targets_ND: ArrayLike, first_MD: ArrayLike, second_MD: ArrayLike) -> Array:
-    r"""How much closer each target is to one attribute set than to the other.
+    r"""Return how much closer each target is to one attribute set than to the other.
 
     .. math:: s(w, A, B) = \overline{\cos(w, a)}_{a \in A} - \overline{\cos(w, b)}_{b \in B}
 
     Shapes: (N, D), (M, D) and (M', D), of any length, to (N,).
 
     Returns:
-        Within [-2, 2], positive where closer to the first set; nan where an embedding has length 0.
+        Association within [-2, 2], positive if closer to the first set; nan if an embedding has length 0.
 
     Example:
         >>> associations([[3, 0], [0, 2], [1, 1]], [[1, 0]], [[0, 1]]).round(6)
@@ -47,21 +47,21 @@ def _unit(vectors_ND: ArrayLike) -> Array:
 
 
 def weat_effect_size(x_N: ArrayLike, y_N: ArrayLike) -> float:
-    r"""Effect size of the difference between two target sets' associations.
+    r"""Return the effect size of the difference between two target sets' associations.
 
     .. math:: d = \frac{\bar{s}(X) - \bar{s}(Y)}{\operatorname{std}_{w \in X \cup Y} s(w)}
 
     The standard deviation is the sample's (divisor n - 1), as in sent-bias; some libraries divide by n.
 
     Args:
-        x_N: associations s(w) of the targets X.
-        y_N: associations s(w) of the targets Y, as many as of X or not.
+        x_N: Associations s(w) of the targets X.
+        y_N: Associations s(w) of the targets Y, of the same length as ``x_N`` or another.
 
     Returns:
-        Within (-2, 2) for sets of equal size. Ideal 0; positive means that X leans to A.
+        Effect size within (-2, 2) for sets of equal size. Ideal 0; positive means that X leans to A.
 
     Raises:
-        FairlabError: all associations are equal or one is nan: then the effect size is undefined, which is not 0.
+        FairlabError: All associations are equal or one is nan; the effect size is then undefined, which is not 0.
 
     Example:
         >>> round(weat_effect_size([1.0, 0.0], [-1.0, 0.0]), 6)  # 1 / sqrt(2 / 3)
@@ -82,14 +82,14 @@ def resampled_effect_sizes(
     rng: np.random.Generator,
     words: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
 ) -> Array:
-    """Effect sizes (resamples,) of bootstrap samples, drawn within each target set; nan where undefined.
+    """Return effect sizes (resamples,) of bootstrap samples, drawn within each target set; nan if undefined.
 
     Args:
-        x_N: associations of the targets X.
-        y_N: associations of the targets Y.
-        resamples: number of samples.
-        rng: draws them.
-        words: what each target of X and of Y was made of; targets of one word are drawn together. None draws targets.
+        x_N: Associations of the targets X.
+        y_N: Associations of the targets Y.
+        resamples: Number of samples.
+        rng: Random generator that draws the samples.
+        words: Word behind each target of X and of Y; targets with the same word are drawn together. None draws targets.
     """
     of_x, of_y = words or (range(len(x_N)), range(len(y_N)))
     drawn = []
@@ -109,17 +109,17 @@ def resampled_effect_sizes(
 
 
 def _effect_sizes(x: Array, y: Array) -> Array:
-    """Effect sizes along the last axis; nan where undefined."""
+    """Return effect sizes along the last axis; nan if undefined."""
     deviation = np.concatenate([x, y], axis=-1).std(axis=-1, ddof=1)
     return (x.mean(axis=-1) - y.mean(axis=-1)) / np.where(deviation > ROUNDING, deviation, np.nan)
 
 
 class EffectSize(Metric):
-    """Effect size of an association test over batches of embeddings, which may cut through its sets.
+    """Effect size of an association test over batches of embeddings, which may split its sets.
 
     ``update(embeddings, sets)`` takes embeddings (B, D) and the set of each (B,): 0 for the targets X, 1 for Y, 2 for
-    the attributes A, 3 for B; others are left out. ``compute`` gives :func:`weat_effect_size` of all that was seen, in
-    float64; nan while a set is empty and where the effect size is undefined.
+    the attributes A, 3 for B; others are left out. ``compute`` returns :func:`weat_effect_size` of all batches, in
+    float64; nan if a set is empty or the effect size is undefined.
 
     Example:
         >>> metric = EffectSize()
@@ -140,14 +140,14 @@ class EffectSize(Metric):
         self.add_state("sets", default=[], dist_reduce_fx="cat")
 
     def update(self, embeddings: Tensor, sets: Tensor) -> None:
-        """Take a batch."""
+        """Add a batch."""
         self.embeddings.append(embeddings.detach().double())
         self.sets.append(sets)
 
     def compute(self) -> Tensor:
-        """The effect size."""
+        """Return the effect size."""
         parts = []
-        if len(self.embeddings):  # a list, or one tensor once processes have met
+        if len(self.embeddings):  # a list, or one tensor after synchronisation
             embeddings, sets = dim_zero_cat(self.embeddings).cpu().numpy(), dim_zero_cat(self.sets).cpu().numpy()
             parts = [embeddings[sets == number] for number in range(4)]
         if not parts or not all(map(len, parts)):

@@ -1,4 +1,4 @@
-"""The quality report of an augmentation."""
+"""Quality report of an augmentation."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 from fairlab.augmentation.biasers import TO
 from fairlab.augmentation.identity import FLAGGED
 from fairlab.augmentation.perturbation import CHOICE
+from fairlab.checks.redaction import without_secrets
 from fairlab.data.stream.manifest import Manifest
 from fairlab.files import write_whole
-from fairlab.record import Record, without_secrets
+from fairlab.record import Record
 from fairlab.reporting.curves import objective, rounds
 from fairlab.reporting.data_card import data_title, perturbs
 from fairlab.reporting.headlines import title as headline
@@ -35,13 +36,13 @@ from fairlab.reporting.page import (
 from fairlab.text.difference import pieces, stretches
 from fairlab.text.fields import join_fields
 
-EXAMPLES = 30  # rows shown
-REJECTS = 5  # shown of every reason
-LONGEST = 2000  # characters of a text shown
+EXAMPLES = 30  # number of rows shown
+REJECTS = 5  # number of rows shown for each reason
+LONGEST = 2000  # maximum number of characters shown of a text
 
 
 def write_quality_report(record: Record, manifest: Manifest) -> Path:
-    """Write ``report.html``: polarity accuracy, what was left out and why, examples with their changes coloured."""
+    """Write ``report.html``: polarity accuracy, rejected rows with reasons, and examples with highlighted changes."""
     folder = record.folder
     rows = [[name, f"{count:,}"] for name, count in manifest.rows().items()]
     examples = [_example(row, manifest.made_by["field"]) for row in _spread(folder, manifest)]
@@ -60,7 +61,7 @@ def write_quality_report(record: Record, manifest: Manifest) -> Path:
 
 
 def _lead(record: Record, manifest: Manifest) -> list[Block]:
-    """Where the texts come from, how many rows came of them, and what a reader must know first."""
+    """Return the source of the texts, the row counts, and the notes to read first."""
     counts = manifest.rows()
     sentence = f"{counts['written']:,} rows were made of {counts['read']:,}; {counts['rejected']:,} were rejected."
     lines = [
@@ -74,7 +75,7 @@ def _lead(record: Record, manifest: Manifest) -> list[Block]:
 
 
 def _sizes(record: Record, manifest: Manifest) -> Section | None:
-    """Of an expansion by biasers, rows made for every member, and what its size says; nothing of others."""
+    """Return the rows per member and the note on the data's size, or None if the data is no expansion by biasers."""
     if "inject" in manifest.made_by:
         return Section("Versions", _versions(manifest))
     members = {name.removeprefix(TO): count for name, count in manifest.counts.items() if name.startswith(TO)}
@@ -86,7 +87,7 @@ def _sizes(record: Record, manifest: Manifest) -> Section | None:
 
 
 def _versions(manifest: Manifest) -> list[Block]:
-    """Of an injection of identities, versions made for every subgroup."""
+    """Return the number of versions per subgroup for an injection of identities."""
     rows = [[name.removeprefix(TO), f"{n:,}"] for name, n in manifest.counts.items() if name.startswith(TO)]
     found: list[Block] = [PageTable(["subgroup", "versions"], rows)]
     if FLAGGED in manifest.reasons:
@@ -111,7 +112,7 @@ def _searched(record: Record) -> Section:
 
 
 def _shortcuts(record: Record) -> list[Block]:
-    """Objective and negations by round, and how negations go with the label before and after."""
+    """Return the objective and negations per round, and how negations associate with labels before and after."""
     probed = any("gain" in row for row in record.history)
     of_rounds: list[Row] = [
         [str(row["round"]), f"{row['objective']:.6f}", f"{row['negations']:,}"]
@@ -140,7 +141,7 @@ def _shortcuts(record: Record) -> list[Block]:
 
 
 def _perturbed(record: Record, manifest: Manifest) -> list[Block]:
-    """Shares by axis (table 13 of Qian et al. 2022) and texts by attribute before and after (figure 2)."""
+    """Return shares by axis (table 13 of Qian et al. 2022) and texts by attribute before and after (figure 2)."""
     shares: list[Row] = [
         [reading.subset, measured(reading.value, reading.low, reading.high, ".1f"), f"{reading.n:,}"]
         for reading in record.readings
@@ -185,7 +186,7 @@ def _reasons(manifest: Manifest) -> Block:
 
 
 def _rejects(folder: Path, manifest: Manifest) -> Iterator[Change]:
-    """A few rejected rows of every reason, among the first of each file."""
+    """Yield a few rejected rows for each reason, from the first rows of each file."""
     left = dict.fromkeys(manifest.reasons, REJECTS)
     for name in manifest.files("rejected"):
         for row in islice(_rows(folder / name), 1000):
@@ -197,7 +198,7 @@ def _rejects(folder: Path, manifest: Manifest) -> Iterator[Change]:
 
 
 def _spread(folder: Path, manifest: Manifest) -> Iterator[dict[str, Any]]:
-    """Rows that were made, from the beginnings of files all over the data."""
+    """Yield example rows from the beginning of files spread evenly over the data."""
     names = manifest.files("data")
     names = names[:: max(1, len(names) // EXAMPLES)][:EXAMPLES]
     each = -(-EXAMPLES // max(1, len(names)))
@@ -224,7 +225,7 @@ def _text(row: dict[str, Any], field: str | list[str]) -> str:
 
 
 def _shown(title: str, source: str, versions: dict[str, str]) -> Change:
-    """A source and its versions, what left a version struck out, what came marked."""
+    """Return a source text and its versions, with deleted text struck out and inserted text marked."""
     source = source[:LONGEST]
     return Change(title, source, [(name, _pieces(source, text[:LONGEST])) for name, text in versions.items()])
 

@@ -12,18 +12,18 @@ from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import benchmark_title, description, key, meaning, title
 from fairlab.reporting.tables.marks import failed_models, said_of_training
 
-if TYPE_CHECKING:  # imported where it is used: --help answers at once
+if TYPE_CHECKING:  # deferred import, so that --help stays fast
     from huggingface_hub import EvalResult, ModelCardData
 
 HUB_NAME = re.compile(r"\w[\w.-]*(/[\w.-]+)?")
 
 
 def model_card(record: Record, licence: Licence = None) -> str:
-    """Markdown card of a trained encoder: what it is, what made it, what was measured, its limits.
+    """Return the Markdown card of a trained encoder: its name, training, measurements and limits.
 
     Args:
-        record: of the run that trained it.
-        licence: of the model that it was trained from.
+        record: Record of the run that trained the encoder.
+        licence: Licence of the model that training started from.
     """
     config, provenance = record.config, record.provenance
     backbone, method = config["backbone"], provenance["method"]
@@ -75,24 +75,24 @@ def model_card(record: Record, licence: Licence = None) -> str:
 
 
 def citation_lines(citations: Iterable[str]) -> list[str]:
-    """Return the section of a card that says what to cite; empty if there is nothing to cite.
+    """Return the citation section of a card; empty if there is nothing to cite.
 
     Args:
-        citations: BibTeX entries, or sentences that say whose work a part is.
+        citations: BibTeX entries, or sentences that credit the authors of a part.
     """
     found = [f"```bibtex\n{one}\n```" if one.startswith("@") else one for one in dict.fromkeys(citations)]
     return ["## Citation", "", *(line for one in found for line in (one, ""))] if found else []
 
 
 def _citations(record: Record) -> list[str]:
-    """Return what to cite for a run: its method, then the benchmarks that it was measured with."""
+    """Return the citations of a run: its method, then its benchmarks."""
     method = record.provenance["method"].get("citation")
     told = [description(reading) for reading in record.readings]
     return [*([method] if method else []), *(found.citation.strip() for found in told if found and found.citation)]
 
 
 def _head(record: Record, name: str, licence: Licence) -> str:
-    """What the hub reads of a card, as YAML."""
+    """Return the YAML metadata block that the hub reads from a card."""
     from huggingface_hub import ModelCardData
 
     library, task, tags = "sentence-transformers", "sentence-similarity", ["fairness", "debiasing"]
@@ -105,7 +105,7 @@ def _head(record: Record, name: str, licence: Licence) -> str:
     base = record.config["backbone"]["name"]
     return ModelCardData(
         base_model=base if is_hub_name(base) else None,
-        license=cast(str | None, licence),  # the hub takes a list too
+        license=cast(str | None, licence),  # the hub also accepts a list
         library_name=library,
         pipeline_tag=task,
         tags=[task, *tags],
@@ -119,18 +119,18 @@ def _ideal(reading: Reading) -> str:
 
 
 def eval_results(readings: Iterable[Reading], task: str) -> list[EvalResult] | None:
-    """Headline readings as the hub's ``model-index`` lists them; None where there are none.
+    """Return headline readings as entries of the hub's ``model-index``, or None if there are no headline readings.
 
     Args:
-        readings: of one model.
-        task: what the model is for, by the hub's name.
+        readings: Readings of one model.
+        task: Task of the model, by the hub's name.
     """
     from huggingface_hub import EvalResult
 
     found = [
         EvalResult(
             task_type=task,
-            dataset_type=r.benchmark.replace("@", "."),  # the hub takes no @
+            dataset_type=r.benchmark.replace("@", "."),  # the hub does not accept @
             dataset_name=f"{benchmark_title(r)}, {r.subset}",
             dataset_config=r.subset,
             metric_type=r.quantity,
@@ -144,12 +144,12 @@ def eval_results(readings: Iterable[Reading], task: str) -> list[EvalResult] | N
 
 
 def card_with_results(card: str, readings: Iterable[Reading], name: str) -> str:
-    """A model's card with what was measured later in its ``model-index``, in place of what it said of the same.
+    """Return a model's card with later readings in its ``model-index``, replacing older entries for the same readings.
 
     Args:
-        card: text of the card.
-        readings: of the model.
-        name: of the model, where the card names none.
+        card: Text of the card.
+        readings: Readings of the model.
+        name: Name of the model, used if the card gives no name.
     """
     from huggingface_hub import ModelCard
 
@@ -164,5 +164,5 @@ def card_with_results(card: str, readings: Iterable[Reading], name: str) -> str:
 
 
 def is_hub_name(name: str) -> bool:
-    """Whether a model's name is one on the hub, rather than a folder's."""
+    """Check whether a model's name is a name on the hub rather than the path of a folder."""
     return HUB_NAME.fullmatch(name) is not None and not Path(name).exists()

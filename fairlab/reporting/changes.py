@@ -1,4 +1,4 @@
-"""What changed between two models: the verdict, and the forest plot of changes with their intervals."""
+"""Changes between two models: a forest plot of differences with their intervals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTE = (
 
 
 def what_changed(record: Record) -> Section | None:
-    """Every comparison, those of headline readings first and by question; None where there is none."""
+    """Return the section of all comparisons, headline readings first and by question, or None without comparisons."""
     found = shifts(record)
     if not found:
         return None
@@ -31,7 +31,7 @@ def what_changed(record: Record) -> Section | None:
 
 
 def forest(found: Sequence[Shift]) -> PageTable:
-    """A line for each change, by question: both values, the difference, where it lies in the plot, and its p-value."""
+    """Return a table with one line per change, by question: values, difference, plot position and p-value."""
     several = len({one.comparison.phase for one in found}) > 1
     named = ["first", "second"] if several else ["before", "after"]
     columns: Row = ["what was measured", *named, "change", PageCell("", forest="scale"), "p"]
@@ -53,13 +53,13 @@ def _line(one: Shift, several: bool) -> Row:
 
 
 def hover(reading: Reading) -> str:
-    """Return what a reading means, its unit, ideal value and bounds, and its key in ``metrics.json``."""
+    """Return the meaning of a reading, its unit, ideal value and bounds, and its key in ``metrics.json``."""
     ideal = "" if reading.ideal is None else f"ideal {reading.ideal:g}"
     scale = ", ".join(filter(None, (reading.unit, ideal, bounds(reading))))
     return "\n".join(filter(None, (meaning(reading), scale, key(reading))))
 
 
 def in_words(column: str) -> PageCell:
-    """What the key of a reading is called, without its phase; its meaning and itself on hover."""
+    """Return the title of a reading from its key without the phase; its meaning and key appear on hover."""
     found = bare(column)
     return PageCell(column) if found is None else PageCell(title(found), hover=hover(found))

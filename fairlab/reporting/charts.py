@@ -1,6 +1,6 @@
-"""Drawings of a page as SVG: lines, points with intervals, steps, and parallel coordinates. They need no script.
+"""SVG drawings for pages: lines, points with intervals, steps, and parallel coordinates. They need no script.
 
-Colours are classes that ``templates/page.css`` gives a meaning, so that they suit dark and printed pages.
+Colours are CSS classes defined in ``templates/page.css``, so that drawings suit dark and printed pages.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from fairlab.reporting.page import Drawn, Figure
 WIDTH, HEIGHT = 480, 300
 TOP, RIGHT, BOTTOM = 8, 14, 42
 COLOURS = 8
-MOST_POINTS = 1200  # of a line; of more, every so many-th is drawn
-LETTER = 6.2  # width of a letter of a tick
+MOST_POINTS = 1200  # maximum number of points drawn for a line; longer lines are subsampled evenly
+LETTER = 6.2  # width of a letter of a tick label
 Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Marks:
-    """Points of one name.
+    """Points that share a name.
 
     Attributes:
-        name: name in the legend; empty for none.
-        x, y: coordinates of the points.
+        name: Name in the legend; empty if the points have no name.
+        x, y: Coordinates of the points.
         kind: ``line``, ``dots``, ``both`` or ``steps``.
-        colour: number of the colour; None is grey.
-        low, high: bounds of an interval of y around each point; empty where there is none.
-        texts: what each point says when it is pointed at.
-        dashed: whether the line is dashed.
-        size: radius of the dots.
+        colour: Number of the colour; None is grey.
+        low, high: Bounds of an interval of y around each point; empty if there are no intervals.
+        texts: Text shown when the pointer is on each point.
+        dashed: Whether the line is dashed.
+        size: Radius of the dots.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Marks:
 
     @property
     def shade(self) -> str:
-        """Class of the colour."""
+        """CSS class of the colour."""
         return "grey" if self.colour is None else f"k{self.colour % COLOURS}"
 
     @property
     def swatch(self) -> str:
-        """Classes by which the legend shows it."""
+        """CSS classes of the points' symbol in the legend."""
         return f"dot {self.shade}" if self.kind == "dots" else f"line {self.shade}{' dashed' * self.dashed}"
 
 
@@ -65,10 +65,10 @@ class Panel:
     """Marks on one pair of axes.
 
     Attributes:
-        title: title above the axes; the page breaks it into lines.
-        marks: what is drawn, later ones on top.
-        x, y: titles of the axes.
-        x_held, y_held: values that the axis must hold, such as 0, or those of another panel.
+        title: Title above the axes; the page breaks it into lines.
+        marks: Marks to draw, later ones on top.
+        x, y: Titles of the axes.
+        x_held, y_held: Values that the range of the axis must include, such as 0, or the values of another panel.
     """
 
     title: str
@@ -81,7 +81,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Axis:
-    """One of several parallel axes: its values, and names for them where they are no numbers."""
+    """One of several parallel axes: its values, and names for values that are not numbers."""
 
     title: str
     values: Sequence[float]
@@ -90,7 +90,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Slice:
-    """One part of a whole: its name, its size, and what it says when it is pointed at."""
+    """One part of a whole: its name, its size, and the text shown when the pointer is on it."""
 
     name: str
     size: float
@@ -98,13 +98,13 @@ class Slice:
 
 
 def figure(panels: Sequence[Panel], note: str = "") -> Figure:
-    """Panels side by side under one legend; a single name needs none."""
+    """Return panels side by side under one legend; a legend with a single name is left out."""
     legend = dict.fromkeys((one.name, one.swatch) for panel in panels for one in panel.marks if one.name)
     return Figure([Drawn(panel.title, drawn(panel)) for panel in panels], list(legend) if len(legend) > 1 else [], note)
 
 
 def drawn(panel: Panel) -> Markup:
-    """A panel as SVG."""
+    """Return a panel as SVG."""
     x_range = _range([value for one in panel.marks for value in one.x], panel.x_held)
     y_range = _range([v for one in panel.marks for part in (one.y, one.low, one.high) for v in part], panel.y_held)
     x_ticks, y_ticks = ticks(*x_range), ticks(*y_range)
@@ -121,7 +121,7 @@ def drawn(panel: Panel) -> Markup:
 
 @dataclass(frozen=True)
 class _Inner:
-    """The square between the axes, and where values lie in it."""
+    """Plot area between the axes, and the positions of values in it."""
 
     x_range: Bounds
     y_range: Bounds
@@ -137,7 +137,7 @@ class _Inner:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round values within a range, at most so many.
+    """Return round values within a range, at most ``most`` of them.
 
     Example:
         >>> ticks(0, 1)
@@ -152,7 +152,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def _range(values: Sequence[float], held: Sequence[float]) -> Bounds:
-    """From the lowest to the highest value with some room, but none beyond a 0 that is held."""
+    """Return the range of the values with a margin, but without a margin beyond a 0 that the range must include."""
     found = [float(value) for value in (*values, *held) if math.isfinite(value)]
     low, high = min(found, default=0.0), max(found, default=1.0)
     if low == high:
@@ -196,7 +196,7 @@ def _marks(root: ElementTree.Element, inner: _Inner, one: Marks) -> None:
 
 
 def _steps(points: Sequence[Bounds]) -> list[Bounds]:
-    """Corners of a line that goes across first, then up or down."""
+    """Return the corners of a step line that moves horizontally first, then vertically."""
     corners = [points[0]]
     for x, y in points[1:]:
         corners += [(x, corners[-1][1]), (x, y)]
@@ -204,11 +204,11 @@ def _steps(points: Sequence[Bounds]) -> list[Bounds]:
 
 
 def parallel(axes: Sequence[Axis], shades: Sequence[int | None]) -> Figure:
-    """A line for each run through its values on parallel axes.
+    """Return a figure with one line per run through its values on parallel axes.
 
     Args:
-        axes: the axes from left to right, each with a value for every run.
-        shades: number of each run's colour; None is grey.
+        axes: Axes from left to right, each with a value for every run.
+        shades: Number of each run's colour; None is grey.
     """
     width, top, bottom = 960, 12, 230
     gap = (width - 130) / max(len(axes) - 1, 1)
@@ -237,7 +237,7 @@ def parallel(axes: Sequence[Axis], shades: Sequence[int | None]) -> Figure:
 
 
 def stacked(parts: Sequence[Slice], note: str = "") -> Figure:
-    """One bar, cut into parts by their sizes; at most as many as there are colours."""
+    """Return one bar divided into parts by their sizes; the number of parts must not exceed the number of colours."""
     width, height = 960, 36
     root = ElementTree.Element("svg", {"class": "chart", "viewBox": f"0 0 {width} {height}", "role": "img"})
     total, x = sum(part.size for part in parts) or 1.0, 0.0
@@ -271,4 +271,4 @@ def _number(value: float) -> str:
 
 
 def _markup(root: ElementTree.Element) -> Markup:
-    return Markup(ElementTree.tostring(root, encoding="unicode"))  # which has escaped what it was given
+    return Markup(ElementTree.tostring(root, encoding="unicode"))  # ElementTree has escaped the text

@@ -1,4 +1,4 @@
-"""The card of a data set: what it is, how it was made, what its columns mean; datasets and the hub read its head."""
+"""Card of a dataset: its origin, how it was made, and its columns. datasets and the hub read its metadata block."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ COLUMNS = {
 def data_card(
     manifest: Manifest, features: datasets.Features, licence: Licence, parts: Sequence[type[Any]] = ()
 ) -> str:
-    """``README.md`` of the data.
+    """Return the ``README.md`` of a dataset.
 
     Args:
-        manifest: of the data.
-        features: types of its columns.
-        licence: of the data, as the hub names it; None where it is not known.
-        parts: Classes that made the data: the augmentation, and the rewriter if there is one. One of the user's own
-            need not describe itself.
+        manifest: Manifest of the dataset.
+        features: Types of the columns.
+        licence: Licence of the dataset, by the hub's name; None if it is unknown.
+        parts: Classes that made the data: the augmentation, and the rewriter if there is one. A user-defined class need
+            not have a title, limits or a citation.
     """
     from huggingface_hub import DatasetCardData
 
@@ -67,13 +67,13 @@ def data_card(
     rows = [f"| {name} | {count:,} |" for name, count in manifest.rows().items()]
     made = {name: value for name, value in manifest.made_by.items() if value is not None}
     head = DatasetCardData(
-        language="en",  # that of the word lists
+        language="en",  # language of the word lists
         license=licence,
         task_categories=task_categories(features),
         size_categories=size_category(manifest.made),
         tags=["fairness", "counterfactual"],
         configs=[{"config_name": "default", "data_files": _data_files(manifest)}],
-        dataset_info={"features": features._to_yaml_list()},  # as datasets writes it into cards itself
+        dataset_info={"features": features._to_yaml_list()},  # datasets writes features into cards in this form
     )
     lines = [
         "---",
@@ -117,18 +117,18 @@ def data_card(
 
 
 def data_title(manifest: Manifest) -> str:
-    """What the data is, in two words."""
+    """Return a short title of the dataset: the augmentation, and the axis if there is one."""
     made = manifest.made_by
     return f"{made['augmentation']}, {made['axis']}" if "axis" in made else str(made["augmentation"])
 
 
 def perturbs(manifest: Manifest) -> bool:
-    """Whether the data was made by perturbation."""
+    """Check whether the dataset was made by perturbation."""
     return "sampling" in manifest.made_by
 
 
 def size_category(rows: int) -> str:
-    """The hub's name for a number of rows.
+    """Return the hub's size category for a number of rows.
 
     Example:
         >>> size_category(999), size_category(1000), size_category(20_000_000)
@@ -138,7 +138,7 @@ def size_category(rows: int) -> str:
 
 
 def task_categories(features: Mapping[str, Any]) -> list[str]:
-    """What the columns are good for, by the hub's names: labels, groups to embed alike, or else running text."""
+    """Return the hub's task categories that suit the columns: labels, groups to embed alike, or else running text."""
     import datasets
 
     labelled = any(name == "label" or isinstance(one, datasets.ClassLabel) for name, one in features.items())
@@ -169,7 +169,7 @@ def _plain(value: Any) -> str:
 
 
 def _type(feature: Any) -> str:
-    """A type in a word or two."""
+    """Return a type in a word or two."""
     import datasets
 
     match feature:

@@ -1,6 +1,6 @@
-"""The page of a data set's bias: its clusters, the categories of abuse nearest to each, and the db-index.
+"""Page of a dataset's bias: its clusters, the categories of abuse nearest to each, and the db-index.
 
-No text is shown, neither of the data set, which may be confidential, nor of the comparison set, which is abuse.
+No text is shown: the dataset may be confidential, and the comparison set is abusive.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import yaml
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
 
 from fairlab.benchmarks.db_index import NEAREST, DBIndexBenchmark
+from fairlab.checks.foreign import read_tensors
 from fairlab.record import Record
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Block, PageCell, PageTable, Section, Text, measured
@@ -24,12 +24,12 @@ PUBLISHED = Path(__file__).parent / "published" / "biasers.yaml"
 
 
 def data_bias(record: Record) -> list[Section]:
-    """A section for every data set that the record holds the db-index of, and the published numbers after them."""
+    """Return a section for every dataset with a db-index in the record, followed by the published numbers."""
     shown = []
     for phase in record.phases:
         file = record.folder / "items" / phase / f"{NAME}.safetensors"
         if file.exists() and any(reading.phase == phase and reading.benchmark == NAME for reading in record.readings):
-            shown.append(_one(record, phase, load_file(file)))
+            shown.append(_one(record, phase, read_tensors(file)))
     if not shown:
         return []
     table_1 = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))["table_1"]
@@ -77,7 +77,7 @@ def _share(percent: float) -> PageCell:
 
 
 def _figures(items: Items, value: float) -> list[Block]:
-    """What one random comparison entry gives, over all of them, and how well the numbers of clusters fit."""
+    """Draw the db-index by single comparison entries, and the mean silhouette by number of clusters."""
     counts, edges = np.histogram(items["of_entries"], bins=40)
     middles, tall = ((edges[:-1] + edges[1:]) / 2).tolist(), counts.tolist()
     expected = Marks("expectation", [value] * 2, [0, max(tall)], colour=1, dashed=True)

@@ -1,4 +1,4 @@
-"""What a measured number is called where people read it, by what its benchmark says of itself."""
+"""Names and meanings of readings for display, from their benchmarks' descriptions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairlab.types import Description
 Named = Reading | Comparison
 
 SPLITS = {"dev": "development set", "test": "test set", "train": "training set", "validation": "validation set"}
-WHOLE = ("all", "text")  # subsets that need no word
+WHOLE = ("all", "text")  # subsets that are left out of titles
 
 
 def title(named: Named) -> str:
@@ -27,13 +27,13 @@ def title(named: Named) -> str:
     info = found.quantity(named.quantity) if found else None
     label = info.label if info else _in_words(named.quantity)
     benchmark = benchmark_title(named)
-    one_word = " " not in label and benchmark.casefold() in label.casefold()  # pseudo-perplexity says it already
+    one_word = " " not in label and benchmark.casefold() in label.casefold()  # e.g. pseudo-perplexity
     said = label if one_word else f"{benchmark} {label}"
     return ", ".join(filter(None, (said, _subset(found, named.subset))))
 
 
 def benchmark_title(named: Named) -> str:
-    """Return the name of a benchmark as its authors write it, with a protocol that is not the default."""
+    """Return the benchmark's title as its authors write it, with the protocol if it is not the default."""
     name, _, protocol = named.benchmark.partition("@")
     found = description(named)
     words = found.title if found else _in_words(name)
@@ -41,14 +41,14 @@ def benchmark_title(named: Named) -> str:
 
 
 def meaning(named: Named) -> str:
-    """Return what the number says, and which value is fair or best; empty if nothing more than the title is known."""
+    """Return the meaning of the number and its fair or best value; empty if only the title is known."""
     found = description(named)
     info = found.quantity(named.quantity) if found else None
     return info.meaning if info else ""
 
 
 def bounds(named: Named) -> str:
-    """Return between which values the number lies, in words; empty if it has no bounds."""
+    """Return the bounds of the number in words; empty if it has no bounds."""
     found = description(named)
     info = found.quantity(named.quantity) if found else None
     low, high = (info.low, info.high) if info else (None, None)
@@ -56,17 +56,17 @@ def bounds(named: Named) -> str:
 
 
 def description(named: Named) -> Description | None:
-    """Return what a benchmark says of itself: as its record holds it, else as fairlab's own class does."""
+    """Return the description of a benchmark: the one stored in the record, else the one of fairlab's class."""
     return named.description or find_description(named.benchmark)
 
 
 def key(named: Named) -> str:
-    """Return benchmark, subset and quantity, as in ``metrics.json`` but for the phase."""
+    """Return the key in ``metrics.json`` without the phase: benchmark, subset and quantity."""
     return f"{named.benchmark}/{named.subset}/{named.quantity}"
 
 
 def titled(column: str) -> str:
-    """Return what the key of a reading is called, without its phase; any other text as it is.
+    """Return the title of a reading from its key without the phase; any other text is returned unchanged.
 
     Example:
         >>> titled("seat/6b/effect_size")
@@ -77,13 +77,13 @@ def titled(column: str) -> str:
 
 
 def bare(column: str) -> Reading | None:
-    """Return a reading that has nothing but its key, to be named; None if the text is no key."""
+    """Return a placeholder reading with only its key, to look up its name; None if the text is not a key."""
     parts = column.split("/")
     return Reading(parts[0], parts[1], parts[2], 0.0, "", None, 0, 0.0, 0.0) if len(parts) == 3 else None
 
 
 def wrapped(text: str, width: int = 26) -> str:
-    """Break a title into short lines, for a figure."""
+    """Break a title into short lines for a figure."""
     return "<br>".join(textwrap.wrap(text, width))
 
 

@@ -1,7 +1,7 @@
-"""What every report is made of: blocks, which say what is shown, and templates/, which say how.
+"""Building blocks of every report: blocks hold the content, and templates/ the presentation.
 
 ``templates/page.html`` is the frame, ``templates/blocks.html`` has a macro for each kind of block, and
-``templates/page.css`` is the look. Whatever stands in a block is text: the templates escape it.
+``templates/page.css`` is the style sheet. All content of a block is text: the templates escape it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SIGNS = {BETTER: "▲", WORSE: "▼"}
 
 @dataclass(frozen=True)
 class Whisker:
-    """An interval of a forest plot and its middle, as shares of the plot's width from the left."""
+    """Interval of a forest plot and its centre, as shares of the plot's width from the left."""
 
     low: float
     centre: float
@@ -33,16 +33,16 @@ class Whisker:
 
 @dataclass(frozen=True)
 class PageCell:
-    """A cell of a table, or the head of a column.
+    """Cell of a table, or head of a column.
 
     Attributes:
-        text: what it says.
-        small: a line below in small type, such as an interval.
-        hover: what the text means, shown when pointed at.
+        text: Text of the cell.
+        small: Second line in small type, such as an interval.
+        hover: Meaning of the text, shown on hover.
         tone: ``better`` or ``worse``, shown in colour; the text must say so too.
-        heat: depth of the background, 0 to 1; None leaves it plain.
-        forest: a line of a forest plot, or ``scale`` for the head of such a column, in place of the text.
-        folded: more text, shown on a click.
+        heat: Depth of the background, 0 to 1; None leaves it plain.
+        forest: Line of a forest plot, or ``scale`` for the head of such a column; replaces the text.
+        folded: Additional text, shown on a click.
     """
 
     text: str
@@ -55,7 +55,7 @@ class PageCell:
 
     @property
     def classes(self) -> str:
-        """Classes of the cell: numbers stand to the right and never wrap."""
+        """CSS classes of the cell: numbers are right-aligned and never wrap."""
         number = not self.forest and not self.folded and is_number(self.text)
         return " ".join(filter(None, ("number" if number else "", "" if self.forest else self.tone)))
 
@@ -65,7 +65,7 @@ Row = Sequence[PageCell | str]
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading within a section."""
+    """Heading within a section."""
 
     kind: ClassVar[str] = "heading"
     text: str
@@ -73,7 +73,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table; the one component that all of them are made with. A heading among its rows heads those below it."""
+    """Table; the only component for tables. A heading among its rows applies to the rows below it."""
 
     kind: ClassVar[str] = "table"
     columns: Row
@@ -82,14 +82,14 @@ class PageTable:
 
     @property
     def numeric(self) -> list[bool]:
-        """Whether each column holds nothing but numbers."""
+        """Whether each column contains only numbers."""
         rows = [row for row in self.rows if not isinstance(row, Heading)]
         return [all(is_number(_text(row[k])) for row in rows) for k in range(len(self.columns))]
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Small tables side by side, as many as the page is wide."""
+    """Small tables side by side, in rows that fill the width of the page."""
 
     kind: ClassVar[str] = "tables"
     tables: Sequence[PageTable]
@@ -97,7 +97,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph; ``style`` is ``note`` for what stands in small type."""
+    """Paragraph; ``style`` is ``note`` for small type."""
 
     kind: ClassVar[str] = "text"
     text: str
@@ -106,7 +106,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Label:
-    """A mark that no reader should miss."""
+    """Label that no reader should miss."""
 
     kind: ClassVar[str] = "label"
     text: str
@@ -114,7 +114,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Code:
-    """Text in which spaces and line ends count."""
+    """Preformatted text."""
 
     kind: ClassVar[str] = "code"
     text: str
@@ -122,7 +122,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came out, in a sentence, and what it rests on."""
+    """Main result in a sentence, and the lines that support it."""
 
     kind: ClassVar[str] = "verdict"
     sentence: str
@@ -131,7 +131,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Heed:
-    """What a reader must know before the numbers."""
+    """Warnings to read before the numbers."""
 
     kind: ClassVar[str] = "heed"
     title: str
@@ -140,7 +140,7 @@ class Heed:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A drawn panel of a figure."""
+    """Drawn panel of a figure."""
 
     title: str
     svg: Markup
@@ -148,7 +148,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels side by side under one legend of names and their classes."""
+    """Panels side by side under one legend of names and their CSS classes."""
 
     kind: ClassVar[str] = "figure"
     panels: Sequence[Drawn]
@@ -159,7 +159,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Change:
-    """A text and what became of it: versions by name, each as (what left, what came) in order."""
+    """Text and its versions by name, each as pairs of (deleted, inserted) text in order."""
 
     kind: ClassVar[str] = "change"
     title: str
@@ -169,7 +169,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Terms:
-    """Names and what they mean, folded."""
+    """Names and their meanings, folded."""
 
     kind: ClassVar[str] = "terms"
     terms: Sequence[tuple[str, str]]
@@ -177,7 +177,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Fold:
-    """Blocks that a click shows."""
+    """Blocks shown on a click."""
 
     kind: ClassVar[str] = "fold"
     title: str
@@ -189,7 +189,7 @@ Block = PageTable | Tables | Text | Label | Heading | Code | Verdict | Heed | Fi
 
 @dataclass(frozen=True)
 class Section:
-    """A headed part of a page."""
+    """Part of a page with a heading."""
 
     title: str
     blocks: Sequence[Block]
@@ -198,7 +198,7 @@ class Section:
 
 @cache
 def templates() -> jinja2.Environment:
-    """The templates; everything that is put into them is escaped."""
+    """Return the template environment, which escapes all inserted values."""
     loader = jinja2.FileSystemLoader(TEMPLATES)
     made = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -208,13 +208,13 @@ def templates() -> jinja2.Environment:
 
 
 def page(title: str, heading: str, lead: Sequence[Block], sections: Sequence[Section | None]) -> str:
-    """A self-contained page; sections that are None are left out.
+    """Render a self-contained page; sections that are None are left out.
 
     Args:
-        title: what the browser calls the page.
-        heading: what the page calls itself.
-        lead: what stands before the first section.
-        sections: the page's sections in order.
+        title: Title of the browser window.
+        heading: Heading of the page.
+        lead: Blocks before the first section.
+        sections: Sections of the page in order.
     """
     shown = [
         replace(section, anchor=f"part-{number}") for number, section in enumerate(filter(None, sections), start=1)
@@ -223,12 +223,12 @@ def page(title: str, heading: str, lead: Sequence[Block], sections: Sequence[Sec
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number, with its unit or interval perhaps; nothing at all counts as one."""
+    """Check whether a text is a number, optionally with a unit or interval; empty text counts as a number."""
     return SHORT_NUMBER.fullmatch(text) is not None
 
 
 def measured(value: float, low: float, high: float, form: str = ".4g", **more: Any) -> PageCell:
-    """A value with its 95 % interval in small type."""
+    """Return a cell with a value and its 95 % interval in small type."""
     return PageCell(f"{value:{form}}", f"[{low:{form}}, {high:{form}}]", **more)
 
 

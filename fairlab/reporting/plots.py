@@ -1,4 +1,4 @@
-"""Interactive figures of a run for loggers that show them; pages draw with :mod:`fairlab.reporting.charts`."""
+"""Interactive figures of a run for loggers that display them; pages draw with :mod:`fairlab.reporting.charts`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fairlab.record import Reading
 from fairlab.reporting.headlines import title, wrapped
 
 BEFORE, AFTER = "#9aa5b1", "#1f6f8b"
-# Colour-blind safe (Okabe and Ito).
+# Colour-blind safe palette (Okabe and Ito).
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 BARS_PER_LINE = 4
 
 
 def laid_out(figure: go.Figure, height: int) -> go.Figure:
-    """The figure with the look that all figures share."""
+    """Apply the common layout to a figure and return it."""
     figure.update_layout(
         height=height,
         template="plotly_white",
@@ -30,7 +30,7 @@ def laid_out(figure: go.Figure, height: int) -> go.Figure:
 
 
 def bars(rows: Sequence[Mapping[str, Reading]]) -> go.Figure:
-    """Headline readings of every model or phase with their 95 % intervals, each reading on its own axis."""
+    """Draw headline readings of every model or phase with their 95 % intervals, each reading on its own axis."""
     first = [next(iter(row.values())) for row in rows]
     titles = [wrapped(title(reading)) for reading in first]
     lines = math.ceil(len(rows) / BARS_PER_LINE)
@@ -65,7 +65,7 @@ def bars(rows: Sequence[Mapping[str, Reading]]) -> go.Figure:
 
 
 def curves(history: Sequence[dict[str, float]]) -> go.Figure:
-    """Loss and its parts over training steps, training as lines and validation as points."""
+    """Draw the loss and its parts over training steps, training as lines and validation as points."""
     figure = go.Figure()
     parts = dict.fromkeys(name.partition("/")[2] for row in history for name in row if name.endswith("loss"))
     for part, colour in zip(parts, COLOURS, strict=False):

@@ -1,4 +1,4 @@
-"""The embeddings of a held-out set before and after training: projections of them, and their distances to neutral."""
+"""Embeddings of a held-out set before and after training: projections, and distances to the neutral version."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
 
 from fairlab.benchmarks.cced import distances, held_out_groups, set_name
 from fairlab.benchmarks.readings import evenly
+from fairlab.checks.foreign import read_tensors
 from fairlab.record import Record
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Figure, PageCell, PageTable, Section, Text
@@ -18,18 +18,18 @@ from fairlab.types import NEUTRAL, Group
 
 MAX_PROJECTED = 150
 MOST_REMAINING = 8
-MOST_DRAWN = 2_000  # groups with a point each, which a browser draws in a second
+MOST_DRAWN = 2_000  # maximum number of groups with a point each, which a browser draws in a second
 Array = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """The first CCED set whose embeddings of both phases lie beside a record.
+    """First CCED set whose embeddings of both phases are stored in the run's folder.
 
     Attributes:
-        subset: name of the set in readings.
-        groups: the N groups of the set.
-        before, after: embeddings (N, 1 + A, D), the neutral version first.
+        subset: Name of the set in readings.
+        groups: The N groups of the set.
+        before, after: Embeddings (N, 1 + A, D), the neutral version first.
     """
 
     subset: str
@@ -39,21 +39,21 @@ class Embedded:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Names of the versions but the neutral one."""
+        """Names of the versions except the neutral one."""
         return self.groups[0].attributes
 
     @property
     def texts(self) -> list[list[str]]:
-        """What to show at each point: the text."""
+        """Text of each point."""
         return [group.texts for group in self.groups]
 
 
 def embedded(record: Record) -> Embedded | None:
-    """The embeddings to draw; None where there are none."""
+    """Return the embeddings to draw, or None if there are no embeddings."""
     files = [record.folder / "items" / phase / "cced.safetensors" for phase in ("before", "after")]
     if not all(file.exists() for file in files):
         return None
-    before, after = (load_file(file) for file in files)
+    before, after = (read_tensors(file) for file in files)
     settings = record.config["benchmark"]["cced"]
     name = next((name for name in settings["sets"] if set_name(name) in after), None)
     if name is None:
@@ -67,7 +67,7 @@ def embedded(record: Record) -> Embedded | None:
 
 
 def tsne_figure(record: Record) -> Figure | None:
-    """One t-SNE map of embeddings before and after together; None where there are none."""
+    """Return one t-SNE map of embeddings before and after together, or None if there are no embeddings."""
     found = embedded(record)
     if found is None:
         return None
@@ -77,7 +77,7 @@ def tsne_figure(record: Record) -> Figure | None:
 
 
 def embedding_sections(record: Record) -> list[Section]:
-    """Distances, offsets and the map; none where no embeddings lie beside the record."""
+    """Return sections with the distances, the offsets and the map; empty if the run's folder has no embeddings."""
     found = embedded(record)
     mapped = tsne_figure(record)
     if found is None or mapped is None:
@@ -109,7 +109,7 @@ def embedding_sections(record: Record) -> list[Section]:
 
 
 def distance_figure(attributes: Sequence[str], before: Array, after: Array, texts: Sequence[str]) -> Figure:
-    """Distance to neutral of the first attribute against the second, a point for each group; the diagonal is fair."""
+    """Plot the first attribute's distance to neutral against the second's, a point per group; the diagonal is fair."""
     top = float(max(before.max(), after.max())) * 1.05
     marks = [Marks("equal distance", [0, top], [0, top], colour=None, dashed=True)]
     for values, name, colour in ((before, "before", None), (after, "after", 0)):
@@ -120,14 +120,14 @@ def distance_figure(attributes: Sequence[str], before: Array, after: Array, text
 
 
 def offsets(before: Array, after: Array) -> tuple[Array, Array]:
-    """First two principal components of f(S^a) - f(S^n), fitted before, applied to both: (N, 1 + A, 2)."""
+    """Project f(S^a) - f(S^n) on its first two principal components, fitted before, applied to both: (N, 1 + A, 2)."""
     centred = [embeddings - embeddings[:, :1] for embeddings in (before, after)]
     _, _, directions = np.linalg.svd(centred[0].reshape(-1, before.shape[-1]), full_matrices=False)
     return centred[0] @ directions[:2].T, centred[1] @ directions[:2].T
 
 
 def tsne(before: Array, after: Array, seed: int) -> tuple[Array, Array]:
-    """One t-SNE map of the embeddings before and after together, as in figure 2 of the CCD paper."""
+    """Compute one t-SNE map of the embeddings before and after together, as in figure 2 of the CCD paper."""
     from sklearn.manifold import TSNE
 
     stacked = np.concatenate([before, after])
@@ -138,7 +138,7 @@ def tsne(before: Array, after: Array, seed: int) -> tuple[Array, Array]:
 
 
 def projection(attributes: Sequence[str], before: Array, after: Array, texts: Sequence[Sequence[str]]) -> Figure:
-    """Two panels on one scale, before and after, of points (N, 1 + A, 2): a colour per version, text on hover."""
+    """Draw points (N, 1 + A, 2) before and after in two panels on one scale: a colour per version, text on hover."""
     flat = np.concatenate([before, after]).reshape(-1, 2)
     scale = {"x_held": flat[:, 0].tolist(), "y_held": flat[:, 1].tolist()}
     names = [NEUTRAL, *attributes]

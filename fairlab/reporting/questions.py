@@ -1,4 +1,4 @@
-"""The questions that readings answer, what answers each, and whether a change is for the better."""
+"""Questions that readings answer, the readings for each, and whether a change is for the better."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from fairlab.types import ALIKE, ELSE, EQUAL, KEPT, PERSIST
 
 T = TypeVar("T")
 
-QUESTIONS = (EQUAL, PERSIST, ALIKE, KEPT)  # in this order, then those of other benchmarks
-WIDEST = 1.5  # of a forest plot: changes by more than this share of the distance to the ideal are cut off
+QUESTIONS = (EQUAL, PERSIST, ALIKE, KEPT)  # in this order, then questions of other benchmarks
+WIDEST = 1.5  # clip of forest plots: maximum change as a share of the distance to the ideal
 
 
 def question(named: Named) -> str:
@@ -34,11 +34,11 @@ def question(named: Named) -> str:
 
 @dataclass(frozen=True)
 class Shift:
-    """A change of one reading beside its ideal value.
+    """Change of one reading relative to its ideal value.
 
     Attributes:
-        comparison: the change.
-        before, after: the readings it is between.
+        comparison: The change.
+        before, after: Readings before and after the change.
     """
 
     comparison: Comparison
@@ -47,14 +47,14 @@ class Shift:
 
     @property
     def significant(self) -> bool:
-        """Whether the change is beyond chance: by the adjusted p-value where there is one."""
+        """Whether the change is beyond chance, by the adjusted p-value if there is one."""
         return (self.comparison.p if self.comparison.p_holm is None else self.comparison.p_holm) < ALPHA
 
     @property
     def span(self) -> tuple[float, float, float] | None:
-        """The change of the distance to the ideal value with its interval, as shares of the distance before.
+        """Change of the distance to the ideal value with its interval, as shares of the distance before.
 
-        -1 is no distance left, 0 no change; None where there is no ideal value, or no distance before.
+        -1 means that no distance is left, 0 no change; None if there is no ideal value, or no distance before.
         """
         ideal = self.before.ideal
         if ideal is None or not abs(self.before.value - ideal):
@@ -67,7 +67,7 @@ class Shift:
 
     @property
     def tone(self) -> str:
-        """``better`` or ``worse`` where the reading moved beyond chance, nearer to its ideal value or farther."""
+        """``better`` or ``worse`` if the reading moved beyond chance, towards or away from its ideal value."""
         if self.span is None or not self.significant:
             return ""
         low, _, high = self.span
@@ -75,21 +75,21 @@ class Shift:
 
     @property
     def drawn(self) -> Whisker | None:
-        """The change in a forest plot whose middle is no change and whose left is nearer to the ideal."""
+        """The change in a forest plot, whose centre means no change and whose left side means nearer to the ideal."""
         if self.span is None:
             return None
         return Whisker(*((max(-WIDEST, min(WIDEST, value)) / WIDEST + 1) / 2 for value in self.span))
 
     @property
     def said(self) -> str:
-        """``−76 %`` of the distance to the ideal, or the plain difference where there is none."""
+        """``−76 %`` of the distance to the ideal, or the plain difference if there is no such distance."""
         if self.span is None:
             return f"{self.comparison.difference:+.3g} {self.comparison.unit}".strip()
         return f"{self.span[1]:+.0%} of its distance to {self.before.ideal:g}".replace("%", " %")
 
 
 def shifts(record: Record) -> list[Shift]:
-    """The comparisons of a record whose readings it holds, headlines first, else in their order."""
+    """Return the comparisons of a record with both their readings, headlines first, otherwise in the record's order."""
     by_key = {reading.key: reading for reading in record.readings}
     found = []
     for comparison in sorted(record.comparisons, key=lambda comparison: not comparison.headline):
@@ -101,7 +101,7 @@ def shifts(record: Record) -> list[Shift]:
 
 
 def _phases(change: str) -> tuple[str, str]:
-    """The earlier and the later model of a comparison's phase: ``change``, or ``B less A``."""
+    """Return the earlier and the later model of a comparison's phase: ``change``, or ``B less A``."""
     if change == "change":
         return "before", "after"
     later, _, earlier = change.rpartition(" less ")
@@ -109,11 +109,11 @@ def _phases(change: str) -> tuple[str, str]:
 
 
 def by_question(found: Iterable[T], named: Callable[[T], Named]) -> dict[str, list[T]]:
-    """Sort anything about readings by the question under which they are shown, in the order of the questions.
+    """Group items by the question under which their readings are shown, in the order of the questions.
 
     Args:
-        found: what is to be sorted.
-        named: function from each to the reading or comparison that it is about.
+        found: Items to group.
+        named: Function from an item to its reading or comparison.
     """
     sorted_: dict[str, list[T]] = {name: [] for name in QUESTIONS}
     for one in found:
@@ -123,10 +123,10 @@ def by_question(found: Iterable[T], named: Callable[[T], Named]) -> dict[str, li
 
 
 def verdict(found: Sequence[Shift]) -> tuple[str, list[str]]:
-    """What headline changes say: a sentence over all, and a line for each question.
+    """Summarise headline changes: one sentence for all of them, and a line per question.
 
     Args:
-        found: changes; those of headline readings are told.
+        found: Changes; only those of headline readings are summarised.
     """
     told = [one for one in found if one.comparison.headline]
     better, worse = (sum(one.tone == tone for one in told) for tone in (BETTER, WORSE))

@@ -1,4 +1,4 @@
-"""A sheet on which a person judges perturbed rows.
+"""Sheet on which a person judges perturbed rows.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendix J, table 9.
 """
@@ -19,7 +19,7 @@ from fairlab.text.fields import join_fields
 
 SHEET = "reading_sheet.csv"
 FORMER = "audit.csv"  # name of the sheet before version 0.2
-EXAMPLES = 25  # appendix J: of each task
+EXAMPLES = 25  # appendix J: per task
 TAGS = ("factuality change", "incomplete or incorrect", "wrong selection", "typos and naturalness", "unperturbed")
 LABEL, JUDGED = "label", "label of the perturbed text"
 
@@ -27,9 +27,9 @@ LABEL, JUDGED = "label", "label of the perturbed text"
 def write_sheet(manifest: Manifest, folder: Path) -> Path | None:
     """Write ``reading_sheet.csv`` with 25 perturbed rows, chosen evenly by a hash, unless the folder has a sheet.
 
-    A person fills in the label they find the perturbed text to have, and puts an x under each tag of table 9 that
-    holds: a fact changed, the rewrite is incomplete or wrong, the selected word is none of the axis, there is a typo or
-    an unnatural phrase, what should have been perturbed was not.
+    A person fills in the label that the perturbed text seems to have, and puts an x under each tag of table 9 that
+    holds: a fact changed, the rewrite is incomplete or wrong, the selected word does not belong to the axis, there is a
+    typo or an unnatural phrase, a word that should have been perturbed was not.
 
     Returns:
         Path of the sheet, or None if no row was perturbed.
@@ -55,7 +55,7 @@ def write_sheet(manifest: Manifest, folder: Path) -> Path | None:
 
 
 def _perturbed(folder: Path, manifest: Manifest) -> Iterator[tuple[str, dict]]:  # type: ignore[type-arg]
-    """Yield the chosen rows with their hashes; memory stays flat."""
+    """Yield the chosen rows with their hashes, in bounded memory."""
     best: list[tuple[str, dict]] = []  # type: ignore[type-arg]
     for name in manifest.files("data"):
         with (folder / name).open(encoding="utf-8") as lines:

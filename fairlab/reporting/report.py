@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that opens offline, made from the record and the items beside it."""
+"""Report of a run: one HTML file that opens offline, built from the record and its stored items."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import yaml
 
+from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
-from fairlab.record import DATA, Reading, Record, without_secrets
+from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.changes import hover, in_words, what_changed
 from fairlab.reporting.curves import training_curves
 from fairlab.reporting.db_index import data_bias
@@ -40,11 +41,11 @@ from fairlab.reporting.summary import collapse_verdicts
 from fairlab.reporting.tables.marks import failed_models, marks_beside, said_of_training
 
 PUBLISHED = Path(__file__).parent / "published"
-MANY = 12  # rows of a table that is folded from there on
+MANY = 12  # number of rows above which a table is folded
 
 
 def write_report(record: Record) -> Path:
-    """Write ``report.html`` into the run's folder, whole or not at all."""
+    """Write ``report.html`` atomically into the run's folder."""
     trained = "method" in record.config
     ensemble = "sources" in record.provenance
     no_step: Block = Text("No training step.")
@@ -69,12 +70,12 @@ def write_report(record: Record) -> Path:
 
 
 def name_of(record: Record) -> str:
-    """What a run is called: its folder, or the one above where that is a date or a number."""
+    """Return the name of a run: its folder, or the parent folder if the folder's name is a date or a number."""
     return record.folder.parent.name if record.folder.name[:1].isdigit() else record.folder.name
 
 
 def _lead(record: Record) -> list[Block]:
-    """What was done, the verdict, and what a reader must know first."""
+    """Return a description of the run, the verdict, and the notes to read first."""
     about = _about_training(record) if "method" in record.config else _about_evaluation(record)
     return [*about, _verdict(record), *_heed(record)]
 
@@ -110,7 +111,7 @@ def _about_evaluation(record: Record) -> list[Block]:
 
 
 def _verdict(record: Record) -> Verdict:
-    """What came out: of changes where there are any, else of single readings."""
+    """Return the overall result: of the changes if there are any, else of single readings."""
     if failed := failed_models(record):
         whose = "These numbers" if set(failed) >= set(record.phases) else f"The numbers of {', '.join(failed)}"
         return Verdict(f"{whose} say nothing of bias.", [text for texts in failed.values() for text in texts])
@@ -132,7 +133,7 @@ def _verdict(record: Record) -> Verdict:
 
 
 def _heed(record: Record) -> list[Block]:
-    """Notes on whole benchmarks and on the run; what was not run stands below, and is counted here."""
+    """Return notes on whole benchmarks and on the run, and the number of readings that could not be taken."""
     lines = [f"The run is {record.status}: {record.reason or 'its numbers are not all there'}."]
     lines = [] if record.status == "finished" else lines
     lines += dict.fromkeys(f"{note.benchmark}{_of(note.phase)}: {note.text}" for note in record.notes if not note.item)
@@ -146,7 +147,7 @@ def _of(phase: str) -> str:
 
 
 def _readings(record: Record) -> Section:
-    """Every reading by question; where there are many, those that are no headlines on a click."""
+    """Return every reading by question; a long list of readings that are not headlines is folded."""
     rows = [row for row in record.table() if DATA not in row]
     of_data = [row for row in record.table() if DATA in row]
     headline = [row for row in rows if next(iter(row.values())).headline]
@@ -167,7 +168,7 @@ def _readings(record: Record) -> Section:
 
 
 def _table(record: Record, rows: Sequence[Mapping[str, Reading]], phases: Sequence[str]) -> PageTable:
-    """Readings of every phase or model beside their ideal value, by question."""
+    """Return a table of readings for every phase or model with their ideal value, by question."""
     present = [phase for phase in phases if any(phase in row for row in rows)]
     lines: list[Row | Heading] = []
     for question, some in by_question(rows, lambda row: next(iter(row.values()))).items():
@@ -188,7 +189,7 @@ def _value(reading: Reading, marks: Sequence[str] = ()) -> PageCell:
 
 
 def _notes(record: Record) -> Section | None:
-    """Notes on single items; those on whole benchmarks stand at the top."""
+    """Return notes on single items; notes on whole benchmarks are shown at the top of the page."""
     rows: list[Row] = [
         [note.benchmark, note.phase, PageCell(note.item), note.text] for note in record.notes if note.item
     ]
@@ -199,7 +200,7 @@ def _notes(record: Record) -> Section | None:
 
 
 def _published(record: Record) -> list[Block]:
-    """The table of the method's paper, and ours next to it, each with its setting."""
+    """Return the table of the method's paper and our own, each with its setting."""
     if any(reading.benchmark == "mb_index" for reading in record.readings):
         return _published_language_models(record)
     file = PUBLISHED / f"{record.config['method']['_target_'].split('.')[-2]}.yaml"
@@ -227,7 +228,7 @@ def _published(record: Record) -> list[Block]:
 
 
 def _published_language_models(record: Record) -> list[Block]:
-    """PageTable 2 of the biasers paper, and the readings of this run under the same columns."""
+    """Return table 2 of the biasers paper, and the readings of this run under the same columns."""
     table_2 = yaml.safe_load((PUBLISHED / "biasers.yaml").read_text(encoding="utf-8"))["table_2"]
     published = [[name, *(f"{value:g}" for value in values)] for name, values in table_2["rows"].items()]
     found = {key(reading): reading for reading in record.readings if reading.phase == "after"}
@@ -253,7 +254,7 @@ def _not_run(record: Record) -> Block:
 
 
 def provenance(record: Record) -> list[Block]:
-    """The command, and on a click what made the run and its configuration."""
+    """Return the command, and the run's provenance and configuration, folded."""
 
     def code(content: Any) -> Code:
         return Code(json.dumps(content, indent=1, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""Sections of a report on a safety ensemble: the paper's tables and figures, and what is in each subgroup.
+"""Sections of a report on a safety ensemble: the paper's tables and figures, and the texts of each subgroup.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", tables 3 and 6,
 figures 3 to 5.
@@ -28,14 +28,14 @@ from fairlab.reporting.page import (
 )
 
 PUBLISHED = Path(__file__).parent / "published" / "ensemble.yaml"
-OVERVIEW = "overview.json"  # beside the record: what the figures show
-LARGEST = "largest_gaps.json"  # likewise: texts by subgroup
-OF = "acv_change_of_"  # before the name of another model
+OVERVIEW = "overview.json"  # file in the record's folder with the data of the figures
+LARGEST = "largest_gaps.json"  # file in the record's folder with texts by subgroup
+OF = "acv_change_of_"  # prefix before the name of another model
 LEAST = 0.05  # share below which a source score is left out of figure 4, as in the paper
 
 
 def safety_sections(record: Record) -> list[Section]:
-    """Tables 3 and 6 beside the printed ones, figures 3 to 5, and the sets with the largest gaps."""
+    """Return tables 3 and 6 next to the printed ones, figures 3 to 5, and the sets with the largest gaps."""
     sections = [Section("Beside the published numbers", _beside(record)), *_rivals(record)]
     file = record.folder / OVERVIEW
     if not file.is_file():
@@ -54,12 +54,12 @@ def safety_sections(record: Record) -> list[Section]:
 
 
 def rivals(record: Record, benchmark: str, harm: str) -> list[Candidate]:
-    """The debiased model, its controls and its rivals by what each does to the baseline, in per cent.
+    """Return the debiased model, its controls and its rivals with their change from the baseline, in per cent.
 
     Args:
-        record: of a run that measured the benchmark.
+        record: Record of a run that measured the benchmark.
         benchmark: ``safety`` or another part of the texts.
-        harm: name of the harm.
+        harm: Name of the harm.
     """
     found = {
         one.quantity: one.value
@@ -77,7 +77,7 @@ def rivals(record: Record, benchmark: str, harm: str) -> list[Candidate]:
 
 
 def _rivals(record: Record) -> list[Section]:
-    """ACV against AU-PRC on the test folds of all models of a harm."""
+    """Plot ACV against AU-PRC on the test folds for all models of a harm."""
     sections = []
     for harm in record.config["method"]["harms"]:
         candidates = rivals(record, "safety", harm)
@@ -111,7 +111,7 @@ def _percent(reading: Reading) -> PageCell:
 
 
 def _heat_maps(of_harm: dict[str, Any]) -> list[Block]:
-    """Figure 3: a row for each source score and model, a column for each subgroup of a category."""
+    """Return figure 3: a row for each source score and model, a column for each subgroup of a category."""
     blocks: list[Block] = []
     for category, averages in of_harm["averages"].items():
         rows = [[name, *map(_warm, values)] for name, values in zip(averages["rows"], averages["values"], strict=True)]
@@ -124,7 +124,7 @@ def _warm(value: float | None) -> PageCell | str:
 
 
 def _contributions(of_harm: dict[str, Any]) -> PageTable:
-    """Figure 4."""
+    """Return figure 4."""
     found = of_harm["contributions"]
     shown = [
         k for k in range(len(of_harm["features"])) if max(found[phase][k] for phase in ("before", "after")) >= LEAST
@@ -140,7 +140,7 @@ def _contributions(of_harm: dict[str, Any]) -> PageTable:
 
 
 def _gaps(of_harm: dict[str, Any]) -> list[Block]:
-    """Figure 5: mean over categories of the largest gap of each source score, and of the models."""
+    """Return figure 5: mean over categories of the largest gap of each source score, and of the models."""
     of_models = [(f"the model, {phase}", of_harm["gaps"][phase]) for phase in ("before", "after")]
     of_sources = zip(of_harm["features"], of_harm["gaps"]["features"], strict=True)
     rows = [[name, PageCell(f"{gap:.3f}", heat=min(abs(gap), 1.0))] for name, gap in (*of_models, *of_sources)]
@@ -148,7 +148,7 @@ def _gaps(of_harm: dict[str, Any]) -> list[Block]:
 
 
 def _largest(by_subgroup: dict[str, list[dict[str, Any]]]) -> list[Block]:
-    """The texts of each subgroup that lie furthest from the mean of their set; a click shows a text."""
+    """Return the texts of each subgroup that are furthest from the mean of their set; a click shows a text."""
     blocks: list[Block] = [Text("Texts may be harmful; they are shown on a click only.", "note")]
     for subgroup, entries in by_subgroup.items():
         rows = [

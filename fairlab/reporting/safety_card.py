@@ -1,4 +1,4 @@
-"""The card of an exported safety ensemble, with its reliability diagrams, beside the models."""
+"""Card of an exported safety ensemble with its reliability diagrams, written to the folder of the models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlab.backbones.trust import read_object
+from fairlab.checks.foreign import read_object
 from fairlab.files import sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION, TARGET
 from fairlab.methods.safety_ensemble.sources.registry import source_class
@@ -25,10 +25,10 @@ AT_THRESHOLD = ("threshold", "recall_at_threshold", "precision_at_threshold", "f
 
 
 def write_safety_card(record: Record) -> None:
-    """Write ``README.md`` and a diagram a harm into the ``model`` of a run whose overview is there.
+    """Write ``README.md`` and one diagram per harm into the ``model`` folder of a run that has an overview.
 
     Args:
-        record: of the run, with its readings.
+        record: Record of the run, with its readings.
     """
     folder = record.folder / "model"
     overview = read_object(record.folder / "overview.json")
@@ -41,7 +41,7 @@ def write_safety_card(record: Record) -> None:
 
 
 def reliability_diagram(harm: str, predicted: list[float], observed: list[float]) -> str:
-    """Share of unsafe texts over the mean score of tenths of the texts, as an SVG that stands alone."""
+    """Return a self-contained SVG of the share of unsafe texts over the mean score, by tenths of the texts."""
     marks = [
         Marks("", [0, 1], [0, 1], colour=None, dashed=True),
         Marks("", predicted, observed, kind="both", colour=0),
@@ -53,12 +53,12 @@ def reliability_diagram(harm: str, predicted: list[float], observed: list[float]
 
 
 def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> str:
-    """The card: harms, thresholds and what they give on the test folds, reliability, sources, versions, hashes.
+    """Return the card: harms, thresholds and their test-fold results, reliability, sources, versions, hashes.
 
     Args:
-        record: of the run.
-        folder: of the exported ensemble.
-        drawings: by harm the file of its reliability diagram.
+        record: Record of the run.
+        folder: Folder of the exported ensemble.
+        drawings: File name of the reliability diagram by harm.
     """
     description = read_object(folder / DESCRIPTION)
     config, provenance = record.config, record.provenance
@@ -121,7 +121,7 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
 
 
 def _hashes(folder: Path, description: Mapping[str, Any]) -> dict[str, str]:
-    """Hash of each file."""
+    """Return the hash of each file."""
     models: dict[str, str] = {}
     for entry in description["harms"].values():
         models |= {entry["file"]: entry["sha256"]}
@@ -130,7 +130,7 @@ def _hashes(folder: Path, description: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _thresholds(harms: Iterable[str], found: Mapping[tuple[str, str], Reading], target: Any) -> list[str]:
-    """A row a harm; of several values, those of the test folds with their 95 % intervals."""
+    """Return one row per harm; values from the test folds have 95 % intervals."""
     if not target:
         return [
             "| harm | average precision |",
@@ -153,7 +153,7 @@ def _thresholds(harms: Iterable[str], found: Mapping[tuple[str, str], Reading], 
 
 
 def _odds(harms: Iterable[str], found: Mapping[tuple[str, str], Reading]) -> list[str]:
-    """Gaps of equalised odds by harm and identity category, at the exported threshold or else at 0.5."""
+    """Return gaps of equalised odds by harm and identity category, at the exported threshold or else at 0.5."""
     where = {ODDS: "0.5", f"{ODDS}_at_threshold": "the threshold"}
     rows = [
         f"| {subset} | {where[quantity]} | {_value(one)} |"

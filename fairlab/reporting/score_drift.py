@@ -1,4 +1,4 @@
-"""What moved between two files of scores: harms, labels, variances over versions, and sources."""
+"""Drift between two files of scores: harms, labels, variances over versions, and sources."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.json_text import from_json
 from fairlab.methods.safety_ensemble.exported.columns import MISSING, SOURCES
 from fairlab.metrics.shift import ScoreShift, shift
-from fairlab.text.json_text import from_json
 from fairlab.types import DataUnavailable, FairlabError
 
 VARIANCE, ACV = "_variance", "ACV"
@@ -20,13 +20,13 @@ VARIANCE, ACV = "_variance", "ACV"
 
 @dataclass
 class ScoreFile:
-    """The numbers of a file of scores.
+    """Numbers in a file of scores.
 
     Attributes:
-        rows: number of its rows.
-        bad: rows among them that could not be read.
-        missing: rows of which a source had no score.
-        columns: numbers by column; of a source, by ``source NAME``.
+        rows: Number of rows.
+        bad: Number of rows that could not be read.
+        missing: Number of rows for which a source had no score.
+        columns: Numbers by column; the column of a source is called ``source NAME``.
     """
 
     rows: int = 0
@@ -36,11 +36,11 @@ class ScoreFile:
 
 
 def read_scores(path: Path) -> ScoreFile:
-    """Read what ``fairlab.score`` wrote, a line at a time.
+    """Read a file written by ``fairlab.score``, line by line.
 
     Raises:
-        DataUnavailable: there is no such file.
-        FairlabError: a line is no score of a row with an id, or no line holds a number.
+        DataUnavailable: The file does not exist.
+        FairlabError: A line is not the score of a row with an id, or no line contains a number.
     """
     if not path.is_file():
         raise DataUnavailable(f"{path} is no file of scores; give one that fairlab score wrote")
@@ -71,10 +71,10 @@ def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def drifts(before: ScoreFile, after: ScoreFile) -> dict[str, ScoreShift]:
-    """How far every column moved that holds at least two numbers in both files.
+    """Return the shift of every column that has at least two numbers in both files.
 
     Raises:
-        FairlabError: there is none.
+        FairlabError: There is no such column.
     """
     names = [name for name in before.columns if name in after.columns]
     found = {
@@ -88,7 +88,7 @@ def drifts(before: ScoreFile, after: ScoreFile) -> dict[str, ScoreShift]:
 
 
 def drift_table(before: ScoreFile, after: ScoreFile, found: Mapping[str, ScoreShift]) -> str:
-    """The drift as Markdown."""
+    """Return the drift as Markdown."""
     counts = " and ".join(
         f"{one.rows:,} rows ({one.bad:,} not read, {one.missing:,} without a score of some source)"
         for one in (before, after)
@@ -117,7 +117,7 @@ def drift_table(before: ScoreFile, after: ScoreFile, found: Mapping[str, ScoreSh
 
 
 def drift_json(before: ScoreFile, after: ScoreFile, found: Mapping[str, ScoreShift]) -> str:
-    """The same for programs."""
+    """Return the drift as JSON."""
     counts = [{"rows": one.rows, "bad": one.bad, "missing": one.missing} for one in (before, after)]
     columns = {name: {**asdict(one), "beyond_chance": one.beyond_chance} for name, one in found.items()}
     return json.dumps({"files": counts, "columns": columns}, indent=1) + "\n"

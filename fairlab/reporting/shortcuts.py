@@ -1,4 +1,4 @@
-"""The page of a data set's shortcuts: n-grams that give labels away, where they stand, and the shortcut scores."""
+"""Page of a dataset's shortcuts: n-grams that predict labels, their positions in texts, and the shortcut scores."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
 
 from fairlab.benchmarks.shortcuts import Shortcuts
+from fairlab.checks.foreign import read_tensors
 from fairlab.record import Record
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Block, Figure, Heading, PageCell, PageTable, Row, Section, Text
@@ -19,9 +19,9 @@ BINS = 40
 
 
 def shortcuts(record: Record) -> list[Section]:
-    """A section for every data set that was X-rayed, after the first beside the others; none where there is none."""
+    """Return a section per measured dataset, after comparing the first with the others; empty if there are none."""
     found = {
-        phase: load_file(file)
+        phase: read_tensors(file)
         for phase in dict.fromkeys(reading.phase for reading in record.readings if reading.benchmark == NAME)
         if (file := record.folder / "items" / phase / f"{NAME}.safetensors").exists()
     }
@@ -34,7 +34,7 @@ def _labels(items: Items) -> list[str]:
 
 
 def _grams(items: Items, label: str) -> dict[str, NDArray[np.floating]]:
-    """N-grams of a label, by falling LMI."""
+    """Return the n-grams of a label in decreasing order of LMI."""
     start = f"lmi/{label}/"
     grams = {name.removeprefix(start): values for name, values in items.items() if name.startswith(start)}
     return dict(sorted(grams.items(), key=lambda pair: -float(pair[1][0])))
@@ -63,7 +63,7 @@ def _one(phase: str, items: Items) -> Section:
 
 
 def _map(label: str, items: Items) -> list[Block]:
-    """Share with the label by word and position; nothing where the words never stand there."""
+    """Return the share with the label by word and position; empty if the words never occur at these positions."""
     start = f"map/{label}/"
     words = [gram for gram in _grams(items, label) if start + gram in items]
     if not words:
@@ -83,7 +83,7 @@ def _at(share: float, count: float) -> PageCell | str:
 
 
 def _gammas(items: Items) -> Figure:
-    """Distribution of shortcut scores by label, as shares of its documents."""
+    """Draw the distribution of shortcut scores by label, as shares of its documents."""
     values = {label: items[f"gamma/{label}"] for label in _labels(items)}
     edges = np.histogram_bin_edges(np.concatenate(list(values.values())), BINS)
     middles = ((edges[:-1] + edges[1:]) / 2).tolist()
@@ -95,7 +95,7 @@ def _gammas(items: Items) -> Figure:
 
 
 def _beside(found: Mapping[str, Items]) -> Section:
-    """The first data set's n-grams, and what became of them in the others."""
+    """Return the n-grams of the first dataset, with their values in the others."""
     first = next(iter(found))
     blocks: list[Block] = []
     for label in _labels(found[first]):

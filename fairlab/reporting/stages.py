@@ -1,4 +1,4 @@
-"""Where the seconds of a run went, and how much memory its stages took."""
+"""Time and memory used by the stages of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairlab.reporting.page import Block, Fold, PageTable, Section
 
 
 def stage_section(record: Record) -> Section | None:
-    """A bar of the stages' seconds, with a row for each stage on a click; None of an older record."""
+    """Return a bar of the stages' seconds, with a folded row per stage; None for an older record without stages."""
     stages = stages_of(record)
     if not stages:
         return None
@@ -30,7 +30,7 @@ def _row(taken: Stage, on_gpu: bool) -> list[str]:
 
 
 def _grouped(stages: dict[str, Stage]) -> dict[str, float]:
-    """Seconds of a few parts in the order begun: benchmarks of a phase are one; the shortest of too many are others."""
+    """Return seconds per part in the order begun, merging a phase's benchmarks, and the shortest parts if too many."""
     seconds: dict[str, float] = {}
     for name, taken in stages.items():
         phase = name.rpartition("/")[0]

@@ -1,4 +1,4 @@
-"""The few lines a finished run prints."""
+"""Short summary that a finished run prints."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
+from fairlab.checks.escapes import printable
 from fairlab.record import DATA, Comparison, Reading, Record
 from fairlab.reporting.headlines import key, title
 from fairlab.reporting.tables.marks import marked, marks_beside
@@ -14,15 +15,15 @@ ALPHA = 0.05
 
 
 def print_summary(record: Record) -> None:
-    """Print what moved, what it cost, and where the report is."""
+    """Print the changes, their cost, and the path of the report."""
     for line in summary_lines(record):
-        print(line)
+        print(printable(line))
     report = record.folder / "report.html"
     print(f"report: {report.relative_to(Path.cwd()) if report.is_relative_to(Path.cwd()) else report}")
 
 
 def summary_lines(record: Record) -> list[str]:
-    """Headline readings a line each, what moved, whether a fall in gap is a collapse, notes, and what was not run."""
+    """Return a line per headline reading, then changes, collapse verdicts, notes and benchmarks that were not run."""
     headline = [row for row in record.table() if next(iter(row.values())).headline and DATA not in row]
     lines = [
         marked(
@@ -39,21 +40,21 @@ def summary_lines(record: Record) -> list[str]:
 
 
 def _on(phase: str) -> str:
-    """Which of several models; what holds before and after training is said once."""
+    """Return the model's label if there are several models; empty for ``before`` and ``after``."""
     return "" if phase in ("", "before", "after") else f" on {phase}"
 
 
 def line(row: Mapping[str, Reading]) -> str:
-    """``SEAT mean absolute effect size, all tests: 0.9576 (0.91..1.01), n 6``, and the key; several models in turn."""
+    """Format ``SEAT mean absolute effect size, all tests: 0.9576 (0.91..1.01), n 6``, and the key, for each model."""
     first = next(iter(row.values()))
     values = [f"{phase} {r.value:.4g} ({r.low:.4g}..{r.high:.4g})".strip() for phase, r in row.items()]
     return f"{title(first)}: {'; '.join(values)}, n {first.n} [{key(first)}]"
 
 
 def change_line(before: Reading, after: Reading) -> str:
-    """``CCED gap, embedded sentences: 0.0412 -> 0.0071 (-83%), 95 % 0.0065..0.0078, n 240``, and the key.
+    """Format ``CCED gap, embedded sentences: 0.0412 -> 0.0071 (-83%), 95 % 0.0065..0.0078, n 240``, and the key.
 
-    The change is relative where the ideal is 0, else a difference.
+    The change is relative if the ideal is 0, else a difference.
     """
     relative = before.ideal == 0 and before.value
     change = f"{after.value / before.value - 1:+.0%}" if relative else f"{after.value - before.value:+.2f}"
@@ -64,12 +65,15 @@ def change_line(before: Reading, after: Reading) -> str:
 
 
 def moved(comparison: Comparison) -> bool:
-    """Whether a headline reading differs between two models beyond chance: adjusted p-value below 0.05."""
+    """Check whether a headline reading differs between two models beyond chance: adjusted p-value below 0.05."""
     return comparison.p_holm is not None and comparison.p_holm < ALPHA
 
 
 def moved_line(comparison: Comparison) -> str:
-    """``changed beyond chance: SEAT mean absolute effect size, all tests: -0.31 (-0.4..-0.2), p 0.003 adjusted``."""
+    """Format a comparison as a line about a change beyond chance.
+
+    ``changed beyond chance: SEAT mean absolute effect size, all tests: -0.31 (-0.4..-0.2), p 0.003 adjusted``
+    """
     c = comparison
     what = title(c) + ("" if c.phase == "change" else f", {c.phase}")
     values = f"{c.difference:+.4g} ({c.low:+.4g}..{c.high:+.4g})"
@@ -77,9 +81,10 @@ def moved_line(comparison: Comparison) -> str:
 
 
 def collapse_verdicts(record: Record) -> list[str]:
-    """For every set of CCED, how much distance was kept, and whether the gap fell by collapse alone.
+    """Return, for every set of CCED, the share of distance kept, and whether the gap fell by collapse alone.
 
-    Collapse alone: the gap fell, but over the mean distance it fell by less than a tenth, or no distance is left.
+    Collapse alone: the gap fell, but relative to the mean distance it fell by less than a tenth, or no distance is
+    left.
     """
     readings = {reading.key: reading.value for reading in record.readings}
     verdicts = []

@@ -1,1 +1,1 @@
-"""The home of Hydra: composing, folders, checkpoints, loggers, sweeps and processes of a run."""
+"""Hydra's part of fairlab: composing, folders, checkpoints, loggers, sweeps and processes of a run."""

@@ -1,4 +1,4 @@
-"""What training keeps: its history, and the checkpoints to resume from and to choose from."""
+"""Training history, and the checkpoints to resume from and to select from."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from fairlab.run.early_stopping import EarlyStopping
 
 
 class History(Callback):
-    """Loss of every training step and the metrics of every validation, carried along in checkpoints.
+    """Loss of every training step and metrics of every validation, stored in checkpoints.
 
     Attributes:
-        rows: one dictionary per step that was logged, ``{"step": ..., name: value, ...}``, in order.
-        seconds: wall time per training step, of this process only.
+        rows: One dictionary per logged step, ``{"step": ..., name: value, ...}``, in order.
+        seconds: Wall time per training step, of this process only.
     """
 
     def __init__(self) -> None:
@@ -51,29 +51,31 @@ class History(Callback):
         self.rows.append({"step": trainer.global_step, **values})
 
     def state_dict(self) -> dict[str, Any]:
-        """Rows so far, for the checkpoint."""
+        """Return the rows so far, for the checkpoint."""
         return {"rows": list(self.rows)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Rows of the run that is continued."""
+        """Restore the rows of the continued run."""
         self.rows = list(state_dict["rows"])
 
 
 LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
 
 
-class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, so it holds what they did
-    """``last.ckpt``, to resume from, and ``best.ckpt``, the weights of the lowest validation loss; early stopping.
+class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other callbacks, so it stores their state
+    """Writer of ``last.ckpt``, to resume from, and ``best.ckpt``, the weights of the lowest validation loss.
 
-    Where a validation falls on the step of a ``last.ckpt``, the checkpoint is taken after it and holds its outcome, so
-    that a continued run repeats an uninterrupted one. A file is written beside its place and then renamed; the
-    ``last.ckpt`` before it stays as ``previous.ckpt``, to go on from where a disk loses the newer one.
+    It also stops training early. If a validation coincides with a ``last.ckpt``, the checkpoint is taken afterwards and
+    includes its outcome, so that a continued run repeats an uninterrupted one. A file is written under a temporary name
+    and then renamed. The previous ``last.ckpt`` is kept as ``previous.ckpt``, to resume from if the disk loses the
+    newer file.
 
     Args:
-        folder: folder where ``last.ckpt`` and ``best.ckpt`` are written.
-        every: number of training steps between two ``last.ckpt``.
-        monitor: name of the logged validation value whose lowest is best.
-        patience: number of validations without a new lowest value after which training stops; None never stops it.
+        folder: Folder for ``last.ckpt`` and ``best.ckpt``.
+        every: Number of training steps between two ``last.ckpt``.
+        monitor: Name of the logged validation value; the lowest value is best.
+        patience: Number of validations without a new lowest value after which training stops; None disables early
+            stopping.
     """
 
     def __init__(
@@ -87,8 +89,8 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
         self.told_to_end = False
 
     def on_train_start(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Stop at once where the run that is continued had just stopped."""
-        # In Lightning's own handler each of several processes would communicate at once, wherever it is.
+        """Stop immediately if the continued run was already due to stop."""
+        # With Lightning's own handler, every process would communicate immediately, from any point.
         signal.signal(signal.SIGTERM, self._note_sigterm)
         self._stop_when_done(trainer)
 
@@ -96,7 +98,7 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
         self.told_to_end = True
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Save ``last.ckpt`` when due, unless a validation follows at once."""
+        """Save ``last.ckpt`` when due, unless a validation follows immediately."""
         if batches_done(trainer) % int(trainer.val_check_batch or 1):
             self._between_steps(trainer)
 
@@ -110,7 +112,7 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
             self._between_steps(trainer)
 
     def _between_steps(self, trainer: lightning.Trainer) -> None:
-        """Save ``last.ckpt`` when due, or when a process was told to end (SIGTERM); then all end after this step."""
+        """Save ``last.ckpt`` when due, or if a process received SIGTERM; all processes then end after this step."""
         if batches_done(trainer) % trainer.accumulate_grad_batches:  # a checkpoint does not hold gradients
             return
         ends = bool(sum_over_ranks(torch.tensor(int(self.told_to_end))))
@@ -124,7 +126,10 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
             trainer.should_stop = True
 
     def _save(self, trainer: lightning.Trainer, path: Path, weights_only: bool = False) -> None:
+        # Several processes write one checkpoint, under a name known to all; a link at that path is not followed.
         temporary = path.with_suffix(".new")
+        if trainer.is_global_zero:
+            temporary.unlink(missing_ok=True)
         try:
             trainer.save_checkpoint(temporary, weights_only=weights_only)
             if trainer.is_global_zero:
@@ -134,38 +139,38 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
         finally:
             if trainer.is_global_zero:
                 temporary.unlink(missing_ok=True)
-        trainer.strategy.barrier()  # until then other processes would not find it under its name
+        trainer.strategy.barrier()  # before the barrier, other processes would not find the file under its name
 
     def state_dict(self) -> dict[str, Any]:
-        """The lowest value so far, and how long ago it was, for the checkpoint."""
+        """Return the lowest value so far, and the number of validations since, for the checkpoint."""
         return {"lowest": self.stopping.lowest, "waited": self.stopping.waited}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Those of the run that is continued."""
+        """Restore the values of the continued run."""
         self.stopping.lowest, self.stopping.waited = state_dict["lowest"], state_dict["waited"]
 
 
 class Compiled(Callback):
-    """Compiles the body of a model (``torch.compile``) while it is trained.
+    """Compilation of a model's body (``torch.compile``) during training.
 
     Args:
-        encoder: the backbone whose model is compiled; methods may have changed it by the time training begins.
+        encoder: Backbone whose model is compiled; methods may have changed it by the time training begins.
     """
 
     def __init__(self, encoder: Backbone) -> None:
         self.encoder = encoder
 
     def on_fit_start(self, *_: Any) -> None:
-        """Compile it in place, so that its weights keep their names; at the first step, for batches of any length."""
+        """Compile the body in place at the first step, for batches of any length; its weights keep their names."""
         body(self.encoder.model).compile(dynamic=True)
 
     def on_fit_end(self, *_: Any) -> None:
-        """Go back to the model as it is written: what is measured and exported is not compiled."""
+        """Restore the uncompiled model, so that measurement and export do not use the compiled one."""
         body(self.encoder.model)._compiled_call_impl = None
 
 
 def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:
-    """The newest checkpoint to go on from that can be read whole, and those newer that cannot."""
+    """Return the newest intact checkpoint to resume from, and the newer checkpoints that are damaged."""
     damaged: list[Path] = []
     for path in (folder / LAST, folder / PREVIOUS):
         if path.exists():
@@ -176,7 +181,7 @@ def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:
 
 
 def checkpoint_is_intact(path: Path) -> bool:
-    """Whether a checkpoint, a zip file, is as long as it was written and its parts have their checksums."""
+    """Return whether a checkpoint, a zip file, has its full length and correct checksums."""
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.testzip() is None

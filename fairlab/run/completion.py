@@ -1,4 +1,4 @@
-"""What the shell offers after Tab: ``complete -o nospace -C 'fairlab complete' fairlab``, in bash or zsh."""
+"""Shell completion: ``complete -o nospace -C 'fairlab complete' fairlab``, in bash or zsh."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from fairlab.run.command_line.listing import listed
 
 
 def command(commands: Sequence[str]) -> None:
-    """Print what may follow on the line that bash hands over in ``COMP_LINE`` and ``COMP_POINT``.
+    """Print the completions of the line that bash passes in ``COMP_LINE`` and ``COMP_POINT``.
 
     Args:
-        commands: what may stand behind ``fairlab``.
+        commands: Words that may follow ``fairlab``.
     """
     line = os.environ.get("COMP_LINE", "")
     print("\n".join(offered(line[: int(os.environ.get("COMP_POINT", len(line)))], commands)))
 
 
 def offered(line: str, commands: Sequence[str]) -> list[str]:
-    """What may stand in the place of a line's last word; after ``=`` or a comma, in the place of what follows it.
+    """Return the completions of a line's last word; after ``=`` or a comma, of the part that follows it.
 
     Example:
         >>> offered("fairlab tr", ["train", "view"]), offered("fairlab train backbone=mini", ["train", "view"])

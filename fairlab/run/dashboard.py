@@ -1,4 +1,4 @@
-"""``python -m fairlab.run.dashboard TEAM/PROJECT``: lay out a workspace of Weights & Biases for the runs of a project.
+"""``python -m fairlab.run.dashboard TEAM/PROJECT``: create a Weights & Biases workspace for the runs of a project.
 
 ``--dry-run`` prints the layout and needs neither a network nor a key. See ``docs/loggers.md``.
 """
@@ -16,7 +16,7 @@ from fairlab.types import FairlabError, need_extra
 GAPS = [*(f"{phase}/cced/embedded/gap" for phase in ("before", "after")), "after/cced/winogender/gap"]
 BIAS = ["after/seat/average/absolute_effect_size", "after/bias_ir/average/deviation"]
 UTILITY = [f"{phase}/stsb/dev/spearman" for phase in ("before", "after")]
-# Sections by name, each a list of panels: their kind and what they show.
+# Panels of each section: their kind and content.
 LAYOUT: Mapping[str, Sequence[tuple[str, list[str]]]] = {
     "Debiasing": [("bars", GAPS), ("bars", BIAS)],
     "Utility": [("bars", UTILITY)],
@@ -30,7 +30,7 @@ LAYOUT: Mapping[str, Sequence[tuple[str, list[str]]]] = {
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the layout, or send it and print where it is."""
+    """Print the layout, or send it and print its address."""
     parser = argparse.ArgumentParser(prog="python -m fairlab.run.dashboard", description=__doc__)
     parser.add_argument("place", metavar="TEAM/PROJECT")
     parser.add_argument("--dry-run", action="store_true", help="print the layout")
@@ -49,10 +49,10 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def workspace(team: str, project: str) -> Any:
-    """The workspace, not yet sent.
+    """Build the workspace without sending it.
 
     Raises:
-        FairlabError: the package that knows workspaces is not installed.
+        FairlabError: the package for workspaces is not installed.
     """
     need_extra("dashboard", "the dashboard", "wandb_workspaces")
     import wandb_workspaces.reports.v2 as reports

@@ -1,4 +1,4 @@
-"""Early stopping: when validation has not improved for long enough."""
+"""Early stopping: end training when validation has not improved for long enough."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import math
 class EarlyStopping:
     """Count of validations since the lowest value.
 
-    It is asked in the middle of a validation, between saving the best weights and the checkpoint to resume from, so
-    that a resumed run stops where an uninterrupted one does. A callback of its own would run before or after both.
+    It is queried during a validation, between saving the best weights and the checkpoint to resume from, so that a
+    resumed run stops at the same step as an uninterrupted one. A separate callback would run before or after both.
 
     Args:
         patience: Number of validations without a new lowest value after which training stops, or None to never stop.

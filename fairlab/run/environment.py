@@ -1,4 +1,4 @@
-"""What a run stood on: revision, versions, machine."""
+"""Environment of a run: revision, versions, machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VERSIONS = [
 
 
 def environment() -> dict[str, Any]:
-    """Revision of fairlab, versions of what it stands on, and the machine."""
+    """Return the revision of fairlab, the versions of its dependencies, and the machine."""
     import torch
 
     return {
@@ -64,7 +64,7 @@ def _processor() -> str:
 
 @cache
 def _git_revision() -> str:
-    """Commit of the checkout fairlab runs from, marked when files differ from it; empty for an installed wheel."""
+    """Return the commit of fairlab's checkout, marked if files differ from it; empty for an installed wheel."""
     checkout = Path(__file__).resolve().parents[2]
     if not (checkout / ".git").exists():
         return ""

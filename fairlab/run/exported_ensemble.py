@@ -1,4 +1,4 @@
-"""From the folder of an exported ensemble to what scores texts."""
+"""Loading of an exported ensemble from its folder, to score texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairlab.files import holds_run
 from fairlab.run.config.build import build
 
-if TYPE_CHECKING:  # imported where they are used: --help answers at once
+if TYPE_CHECKING:  # imported lazily so that --help is fast
     from fairlab.methods.safety_ensemble.exported.columns import Columns
     from fairlab.methods.safety_ensemble.exported.export import Ensemble
     from fairlab.methods.safety_ensemble.sources.combined import Sources
@@ -18,7 +18,7 @@ Given = Mapping[str, Mapping[str, Any]]
 
 
 def model_folder(path: Path) -> Path:
-    """The exported ensemble: the folder itself, or ``model`` in the folder of a run."""
+    """Return the folder of an exported ensemble: the folder itself, or ``model`` in the folder of a run."""
     return path / "model" if holds_run(path) else path
 
 
@@ -33,15 +33,15 @@ def load_columns(
 
 
 def load_with_sources(folder: str, cache: str | None = None, given: Given | None = None) -> tuple[Ensemble, Sources]:
-    """An exported ensemble with its sources.
+    """Load an exported ensemble with its sources.
 
     Args:
-        folder: of the ensemble.
-        cache: a file that keeps source scores; None keeps none.
-        given: settings of its sources by name that stand over those in the folder, such as their addresses.
+        folder: Folder of the ensemble.
+        cache: File that stores source scores; None stores no scores.
+        given: Settings of its sources by name that override the stored ones, such as their addresses.
 
     Raises:
-        FairlabError: there is none, or it names what may not be built.
+        FairlabError: the ensemble does not exist, or it names a class that may not be built.
     """
     from fairlab.methods.safety_ensemble.exported.export import load_ensemble
     from fairlab.methods.safety_ensemble.exported.trust import read_sources

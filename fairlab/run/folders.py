@@ -1,4 +1,4 @@
-"""Run folders: a new one, or the one of a run that is continued."""
+"""Run folders: new folders, and the folders of continued runs."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.files import holds_run, write_whole
-from fairlab.record import Record, without_secrets
+from fairlab.checks.escapes import printable
+from fairlab.checks.foreign import read_json, require_form
+from fairlab.checks.redaction import without_secrets
+from fairlab.files import check_folder, holds_run, write_whole
+from fairlab.record import Record
 from fairlab.types import FairlabError
 
 OUTPUTS = Path("outputs")
 MULTIRUN = Path("multirun")
-AUGMENTED = OUTPUTS / "augmented"  # training data that runs made of texts, in folders named by their content
+AUGMENTED = OUTPUTS / "augmented"  # training data that runs generated from texts, in folders named by their content
 SWEEP = "sweep.json"  # in a sweep's folder: its overrides, and whether all its runs finished
-# How and where a sweep is done, not what is done.
+# Settings of a sweep's execution, which do not change its results.
 OF_LAUNCHER = re.compile(r"launcher\b|hydra[./](launcher|mode|sweep\.)")
-# What may differ when a run is continued: where and how fast it is done, not what is done.
+# Settings that may differ in a continued run: its speed and location, not its results.
 NOT_COMPARED = re.compile(
     r"(ckpt|before|strict|output|dry_run|calibrate|push|license|num_proc|engine|rewriter\.unanswered|processes|logger"
     r"|trainer\.(devices|num_nodes|compile)"
@@ -30,18 +33,31 @@ NOT_COMPARED = re.compile(
 )
 
 
+class SweepNeeds(TypedDict):
+    """Keys that every ``sweep.json`` has."""
+
+    overrides: list[str]
+    status: str
+
+
+class SweepFile(SweepNeeds, total=False):
+    """Layout of ``sweep.json``."""
+
+    best_by_validation: list[dict[str, Any]]
+
+
 def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfig) -> str:
-    """The folder a run writes into; the ``hydra.run.dir`` of every entry point.
+    """Return the folder that a run writes to; the ``hydra.run.dir`` of every entry point.
 
     Args:
-        experiment: name of the experiment, and of the folder between ``outputs`` and the run.
-        now: time stamp of a new run.
-        ckpt: run to continue: None starts a new run; ``last`` continues the newest unfinished run of the experiment;
-            anything else is the folder of the run to continue.
-        _root_: the composed configuration, handed in by OmegaConf.
+        experiment: Name of the experiment, and of the folder between ``outputs`` and the run.
+        now: Time stamp of a new run.
+        ckpt: Run to continue: None starts a new run; ``last`` continues the newest unfinished run of the experiment;
+            any other value is the folder of the run to continue.
+        _root_: Composed configuration, passed in by OmegaConf.
 
     Raises:
-        FairlabError: there is no such run, it is finished, or its configuration differs; nothing is written.
+        FairlabError: the run does not exist, is finished, or has another configuration; no file is written.
     """
     if ckpt is None:
         return str(OUTPUTS / experiment / now)
@@ -51,53 +67,55 @@ def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfi
 
 
 def sweep_folder(name: str, now: str, *, _root_: DictConfig) -> str:
-    """The folder of a sweep; the ``hydra.sweep.dir`` of the entry points.
+    """Return the folder of a sweep; the ``hydra.sweep.dir`` of the entry points.
 
     Args:
-        name: name of the folder between ``multirun`` and the sweep.
-        now: time stamp of a new sweep.
-        _root_: the composed configuration, handed in by OmegaConf.
+        name: Name of the folder between ``multirun`` and the sweep.
+        now: Time stamp of a new sweep.
+        _root_: Composed configuration, passed in by OmegaConf.
 
     Returns:
-        Folder of the newest sweep of the same overrides where some run has not finished, else of a new one.
+        Folder of the newest sweep with the same overrides if it has unfinished runs, else a new folder.
     """
     given = sweep_overrides([*_root_.hydra.overrides.task, *_root_.hydra.overrides.hydra])
     return _sweep_folder(name, now, tuple(given))
 
 
-@cache  # a sweep stays in its folder once it is finished
+@cache  # a sweep keeps its folder after it has finished
 def _sweep_folder(name: str, now: str, overrides: tuple[str, ...]) -> str:
     for file in sorted((MULTIRUN / name).glob(f"*/{SWEEP}"), reverse=True):
-        sweep = json.loads(file.read_text(encoding="utf-8"))
+        sweep = read_json(file)
+        require_form(file, sweep, SweepFile)
         if sweep["overrides"] == list(overrides):
             if sweep["status"] != "finished":
+                check_folder(file.parent)
                 return str(file.parent)
             break
     return str(MULTIRUN / name / now)
 
 
 def sweep_of(folder: Path) -> str | None:
-    """Name of the sweep that the run in a folder belongs to; None for a run of its own."""
+    """Return the name of the sweep that the run in a folder belongs to; None if it is not part of a sweep."""
     if not (folder.parent / SWEEP).is_file():
         return None
     return "/".join(folder.resolve().parts[-3:-1])
 
 
 def sweep_overrides(overrides: Sequence[str]) -> list[str]:
-    """Those that say what is done; a sweep may be gone on with by another launcher."""
+    """Return the overrides that affect results; a sweep may be continued by another launcher."""
     return [without_secrets(one) for one in overrides if not OF_LAUNCHER.match(one)]
 
 
 def write_sweep_state(
     folder: Path, overrides: Sequence[str], status: str, chosen: Sequence[dict[str, Any]] = ()
 ) -> None:
-    """Note what a sweep does, for :func:`sweep_folder` to find it; what Hydra wrote beside is rid of secrets.
+    """Record the state of a sweep for :func:`sweep_folder`, and remove secrets from Hydra's file next to it.
 
     Args:
-        folder: of the sweep.
-        overrides: of its command line.
+        folder: Folder of the sweep.
+        overrides: Hydra overrides given on the sweep's command line.
         status: ``running`` until all of its runs are finished.
-        chosen: the settings that are best by validation, where there are any.
+        chosen: Settings that are best by validation, if any.
     """
     content: dict[str, Any] = {"overrides": sweep_overrides(overrides), "status": status}
     if chosen:
@@ -109,7 +127,7 @@ def write_sweep_state(
 
 
 def refuse_other_run_of_sweep(place: Path, config: dict[str, Any]) -> None:
-    """Raise where a sweep was given a run to continue, or the folder of one of its runs holds another run."""
+    """Raise if a sweep was given a run to continue, or the folder of one of its runs holds another run."""
     if config.get("ckpt") is not None:
         raise FairlabError(
             "ckpt continues one run and cannot be used with -m; a sweep goes on when its command is given again"
@@ -119,22 +137,22 @@ def refuse_other_run_of_sweep(place: Path, config: dict[str, Any]) -> None:
 
 
 def is_finished(folder: Path) -> bool:
-    """Whether a folder holds a run that came to its end."""
+    """Return whether a folder holds a finished run."""
     return holds_run(folder) and Record.load(folder).status == "finished"
 
 
 def newest_unfinished(folder: Path) -> Path:
-    """The newest run in ``folder`` that was stopped; where none was, the newest that failed.
+    """Return the newest interrupted run in ``folder``; if there is no such run, the newest failed one.
 
-    A run that failed of its own would fail again, and must not hide an older one that was only stopped. Records that
-    cannot be read are passed over, and said.
+    A run that failed because of an error would fail again, and must not hide an older one that was only interrupted.
+    Unreadable records are skipped with a message.
     """
     failed: Path | None = None
     for record in sorted(folder.glob("*/record.json"), key=lambda path: path.parent.name, reverse=True):
         try:
             status = Record.load(record.parent).status
         except FairlabError as error:
-            print(f"fairlab: passed over: {error}", file=sys.stderr)
+            print(printable(f"fairlab: passed over: {error}"), file=sys.stderr)
             continue
         if status in ("running", "interrupted"):
             return record.parent
@@ -146,7 +164,7 @@ def newest_unfinished(folder: Path) -> Path:
 
 
 def plain_config(config: DictConfig) -> dict[str, Any]:
-    """What a run does, as plain containers, resolved, without how it is launched; a missing value is ``???``."""
+    """Return a run's resolved configuration as plain containers, without its launcher; a missing value is ``???``."""
     if "hydra" in config:
         config = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     values: dict[str, Any] = OmegaConf.to_container(config, resolve=True, throw_on_missing=False)  # type: ignore[assignment]
@@ -167,7 +185,7 @@ def refuse_changed_config(folder: Path, config: dict[str, Any]) -> None:
 
 
 def changed_key(record: Record, config: dict[str, Any]) -> str:
-    """The first value in which a configuration differs from a record's: ``key=OLD, not NEW``; empty if none does."""
+    """Return the first difference between a configuration and a record's, as ``key=OLD, not NEW``; empty if equal."""
     old, new = compared(record.config), compared(config)
     for key in sorted(old.keys() | new.keys()):
         if old.get(key) != new.get(key):
@@ -176,14 +194,18 @@ def changed_key(record: Record, config: dict[str, Any]) -> str:
 
 
 def output_folder(*, _root_: DictConfig) -> str:
-    """The folder an augmentation writes into: a new one, or one that holds the same augmentation, to go on with.
+    """Return the folder that an augmentation writes to: a new one, or one with the same augmentation to continue.
 
     Raises:
-        FairlabError: no folder was given, or it holds something else; nothing is written.
+        FairlabError: no folder was given, or it has other content; no file is written.
     """
     if OmegaConf.is_missing(_root_, "output") or not isinstance(_root_.output, str | int):
         raise FairlabError("output has no value; give the folder to write into, output=DIR")
     folder = Path(str(_root_.output))
+    if file := next((above for above in folder.parents if above.is_file()), None):
+        raise FairlabError(f"{file} is a file, below which there can be no folder; choose another output")
+    if folder.is_dir():
+        check_folder(folder)
     if holds_run(folder):
         refuse_other_augmentation(folder, plain_config(_root_))
     elif folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):
@@ -200,17 +222,17 @@ def refuse_other_augmentation(folder: Path, config: dict[str, Any]) -> None:
 
 
 def compared(config: dict[str, Any]) -> dict[str, Any]:
-    """What a configuration says of what is done, with dotted keys; where and how fast it is done is left out."""
+    """Return the part of a configuration that affects results, with dotted keys."""
     return {key: value for key, value in flat(config).items() if not NOT_COMPARED.match(key)}
 
 
 def flat(tree: Any, prefix: str = "") -> dict[str, Any]:
-    """Nested containers as one dictionary with dotted keys."""
+    """Return nested containers as one dictionary with dotted keys."""
     if isinstance(tree, dict) and tree:
         items = [flat(value, f"{prefix}{key}.") for key, value in tree.items()]
         return {key: value for item in items for key, value in item.items()}
     return {prefix[:-1]: tree}
 
 
-for _resolver in (run_folder, sweep_folder, output_folder):  # the entry points' configurations name them
+for _resolver in (run_folder, sweep_folder, output_folder):  # resolvers used by the configurations of the entry points
     OmegaConf.register_new_resolver(_resolver.__name__, _resolver, replace=True)

@@ -1,6 +1,6 @@
-"""Methods that follow another one in the same run, each on what the ones before left.
+"""Methods that follow another one in the same run, each applied to the output of the previous ones.
 
-``then=[inlp]`` takes the settings of a method's file, ``then=[{ccd_linear: {lean: 1}}]`` others for some of them.
+``then=[inlp]`` uses the settings of a method's file; ``then=[{ccd_linear: {lean: 1}}]`` overrides some of them.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
+from fairlab.checks.values import TARGET, target_of
 from fairlab.run.command_line import cli
 from fairlab.run.config.build import build, plain
 from fairlab.run.config.composing import composed
-from fairlab.run.config.values import TARGET, target_of
 from fairlab.types import FairlabError
 
-if TYPE_CHECKING:  # imported where they are used: --help answers at once
+if TYPE_CHECKING:  # imported lazily so that --help is fast
     from fairlab.methods.base import Fitted
 
 
 def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]:
-    """The methods of ``then``, with the settings of their files at the run's scale, before anything is trained.
+    """Build the methods of ``then`` before training, with the settings of their files at the run's scale.
 
     Args:
-        config: composed.
-        encoder: what the run's method changes.
-        data: the training data, which all of them take.
+        config: Composed configuration.
+        encoder: Model that the run's method changes.
+        data: Training data, used by all of them.
 
     Raises:
-        FairlabError: there is no such method, it has no such setting, it trains in steps, or the data is no
-            counterfactual groups.
+        FairlabError: the method does not exist, lacks the setting or trains in steps, or the data is not counterfactual
+            groups.
     """
     if not config.get("then"):
         return []
@@ -52,7 +52,7 @@ def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]
 
 
 def _name_and_settings(one: Any) -> tuple[str, Mapping[str, Any]]:
-    """A method's name, and the settings that ``then`` gives it."""
+    """Return a method's name, and the settings that ``then`` gives it."""
     if not isinstance(one, Mapping):
         return str(one), {}
     if len(one) != 1 or not isinstance(next(iter(one.values())), Mapping):
@@ -62,7 +62,7 @@ def _name_and_settings(one: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def facts_after_fitting(methods: Sequence[Fitted], data: Any) -> dict[str, object]:
-    """Fit each method on what the ones before left; what the record holds of them, as ``then``."""
+    """Fit each method on the output of the previous ones; return the facts about them for the record, as ``then``."""
     facts = []
     for method in methods:
         method.fit(data)
@@ -74,7 +74,7 @@ def method_settings(name: str, scale: str) -> dict[str, Any]:
     """Return the settings of a method at a scale.
 
     Raises:
-        FairlabError: there is no such file.
+        FairlabError: the method's file does not exist.
     """
     if name not in (known := cli.choices("method")):
         raise FairlabError(f"then={name} names no method; there are {', '.join(known)}")

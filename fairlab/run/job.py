@@ -1,4 +1,4 @@
-"""One run of an entry point: its folder, its record, and how it ended."""
+"""One run of an entry point: its folder, its record and its outcome."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from fairlab.benchmarks.inputs import READ_BY, changed_file, refuse_changed_files
 from fairlab.benchmarks.stages import LOADING, stages_of
+from fairlab.checks.redaction import without_secrets
 from fairlab.distributed import rank
-from fairlab.files import holds_run, no_space_is_one_sentence, write_whole
-from fairlab.record import Record, without_secrets
+from fairlab.files import check_folder, holds_run, no_space_is_one_sentence, write_whole
+from fairlab.record import Record
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import nobody_reads
+from fairlab.run.config.build import as_config
 from fairlab.run.config.schema import refuse_misfits, refuse_missing
 from fairlab.run.folders import plain_config, refuse_changed_config, refuse_other_augmentation
 from fairlab.run.launch.processes import count_of, refuse_other_count, run_in_processes
@@ -41,13 +43,14 @@ def job(
     body: Callable[[DictConfig, Record], None],
     announce: Callable[[DictConfig], None] | None = None,
 ) -> None:
-    """Do the work of an entry point under a record that says how it ended, whatever happens.
+    """Run the work of an entry point with a record that states the outcome in every case.
 
     Args:
-        entry: the entry point's name, as in ``python -m fairlab.<entry>``.
-        config: composed.
-        body: the work; it sets the record's status to ``finished``.
-        announce: what says first what is going to be done, as the values' check imports torch, which takes seconds.
+        entry: Name of the entry point, as in ``python -m fairlab.<entry>``.
+        config: Composed configuration.
+        body: Function that does the work and sets the record's status to ``finished``.
+        announce: Function that first prints what the run will do, because checking the values imports torch, which
+            takes seconds.
     """
     from fairlab.reporting.summary import print_summary
 
@@ -68,7 +71,7 @@ def job(
 
 @contextmanager
 def accounted(record: Record) -> Iterator[None]:
-    """Inside, the work of a run is done; whatever happens, its record says how it ended and how long it took."""
+    """Guard the work of a run: in every case, its record states the outcome and the duration."""
     started, busy = time.perf_counter(), processor_seconds()
     try:
         yield
@@ -91,18 +94,18 @@ def accounted(record: Record) -> Iterator[None]:
         raise
     finally:
         taken = {"wall_seconds": time.perf_counter() - started, "processor_seconds": processor_seconds() - busy}
-        for name, seconds in taken.items():  # an earlier attempt's are in the record already
+        for name, seconds in taken.items():  # times of an earlier attempt are already in the record
             record.provenance[name] = round(record.provenance.get(name, 0.0) + seconds, 1)
         record.save()
 
 
 def processor_seconds() -> float:
-    """Seconds that processors have worked for this process, and for those of its own that have ended."""
+    """Return the CPU seconds of this process and of its children that have ended."""
     return sum(os.times()[:4])
 
 
 def do_work(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], None], record: Record) -> None:
-    """The work, in this process or in as many as the configuration asks for; ``record`` holds what rank 0 wrote."""
+    """Run the work in the configured number of processes; ``record`` then holds the output of rank 0."""
     count = process_count(config)
     refuse_other_count(count)
     if count == 1:
@@ -116,22 +119,22 @@ def do_work(entry: str, config: DictConfig, body: Callable[[DictConfig, Record],
 
 
 def process_count(config: DictConfig) -> int:
-    """How many processes a run asks for: those of its trainer, or ``processes``."""
+    """Return the number of processes of a run: the trainer's, or ``processes``."""
     if config.get("trainer") and config.get("backbone"):
         return count_of(config.trainer)
     return 1 if config.get("dataset") else int(config.get("processes", 1))
 
 
 def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
-    """The share of one of several processes: rank 0 writes into the run's folder, others into one that goes with them.
+    """Do the work of one of several processes: rank 0 writes to the run folder, others to a temporary folder.
 
     Args:
-        entry: as of :func:`job`.
-        config: the run's, as plain containers.
-        folder: the run's.
+        entry: Name of the entry point, as in :func:`job`.
+        config: Configuration of the run, as plain containers.
+        folder: Folder of the run.
 
     Raises:
-        FairlabError: for whatever error is the user's to mend.
+        FairlabError: any error that the user can fix.
     """
     body = import_module(f"fairlab.{entry}").work
     hydra = GlobalHydra.instance().is_initialized()
@@ -142,7 +145,7 @@ def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
         record = replace(Record.load(folder), folder=own)
         try:
             with no_space_is_one_sentence(own):
-                body(OmegaConf.create(config), record)
+                body(as_config(config), record)
         except Exception as error:
             if sentence := cli.explain(error):
                 raise FairlabError(sentence) from error
@@ -153,7 +156,7 @@ def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
 
 @contextmanager
 def temporary_copy(folder: Path) -> Iterator[Path]:
-    """A folder with the items of a run's folder, and its checkpoints, which all processes read."""
+    """Yield a temporary folder with a copy of a run's items and a link to its checkpoints, which all processes read."""
     with tempfile.TemporaryDirectory() as place:
         own = Path(place)
         if (folder / "items").is_dir():
@@ -163,7 +166,12 @@ def temporary_copy(folder: Path) -> Iterator[Path]:
 
 
 def lock_folder(folder: Path) -> FileLock:
-    """Hold a run folder for this process; the lock goes with the process, however that ends."""
+    """Lock a run folder for this process; the lock is released when the process ends in any way.
+
+    Raises:
+        FairlabError: another process holds the lock, or a link in the folder leads out of it.
+    """
+    check_folder(folder)
     lock = FileLock(folder / ".lock")
     try:
         lock.acquire(timeout=0)
@@ -175,9 +183,9 @@ def lock_folder(folder: Path) -> FileLock:
 
 
 def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
-    """The record of this run: a new one, or the continued run's with its readings so far.
+    """Return the record of this run: a new one, or the continued run's with its readings so far.
 
-    An entry point without ``ckpt`` goes on with whatever of its own lies in its folder.
+    An entry point without ``ckpt`` continues its own earlier run if the folder holds one.
     """
     by_key = "ckpt" in config
     resumed = config.ckpt is not None if by_key else holds_run(folder)
@@ -199,20 +207,20 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
 
 
 def began(record: Record) -> bool:
-    """Whether a run got beyond loading; one that was refused before leaves nothing that a new one would write over."""
+    """Return whether a run got past loading; an earlier failure leaves no results that a new run would overwrite."""
     done = record.readings or record.history or stages_of(record).keys() - {LOADING}
     return record.status != "failed" or bool(done)
 
 
 def command_line(entry: str) -> str:
-    """The command that does this run, as a user would type it."""
+    """Return the command of this run, as a user would type it."""
     hydra = HydraConfig.get()  # a process of Hydra's own launchers has another command
     given = sys.argv[1:] if hydra.mode == RunMode.RUN else hydra.overrides.task
     return shlex.join(["python", "-m", f"fairlab.{entry}", *given])
 
 
 def refuse_changed_inputs(record: Record, inputs: dict[str, dict[str, object]]) -> None:
-    """Raise when a continued run's data or weights, or what benchmarks have read, are no longer those of its start.
+    """Raise if a continued run's data or weights, or files read by benchmarks, have changed since its start.
 
     Raises:
         FairlabError: a file changed; the message names it.

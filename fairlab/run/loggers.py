@@ -1,4 +1,7 @@
-"""Where numbers go beside ``record.json``. The record is the run's own account; no logger can stop a run or lose it."""
+"""Loggers of numbers in addition to ``record.json``, the authoritative record.
+
+A logger can neither stop a run nor lose its record.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from fairlab.record import DATA, Comparison, Reading, Record, redacted, without_secrets
+from fairlab.checks.redaction import redacted, without_secrets
+from fairlab.record import DATA, Comparison, Reading, Record
 from fairlab.run.config.build import build_with_some
 from fairlab.types import FairlabError, missing_extra
 
@@ -21,15 +25,15 @@ DIFFERENCES = ("phase", "benchmark", "subset", "quantity", "difference", "low", 
 
 
 def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | None) -> list[Any]:
-    """The loggers of a run, all writing into its folder; they get its configuration, secrets blanked.
+    """Build the loggers of a run, which write to its folder and receive its configuration without secrets.
 
     Args:
-        nodes: configuration of each logger, by its name.
-        record: record of the run; it keeps the id that Weights & Biases knows the run by, for when it is continued.
-        sweep: name of the sweep that the run belongs to; None for a run of its own.
+        nodes: Configuration of each logger, by its name.
+        record: Record of the run; it stores the run's Weights & Biases id for continuation.
+        sweep: Name of the sweep that the run belongs to; None if it is not part of a sweep.
 
     Raises:
-        FairlabError: a logger's package is not installed, Weights & Biases has no API key, or a logger cannot begin.
+        FairlabError: a logger's package is not installed, Weights & Biases has no API key, or a logger cannot start.
     """
     loggers = []
     objects = {"save_dir": str(record.folder), "sweep": sweep}
@@ -43,7 +47,7 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
     for name, logger in zip(nodes, loggers, strict=True):
         try:
             logger.log_hyperparams(redacted(record.config))
-        except Exception as error:  # some begin only now; what they raise is theirs
+        except Exception as error:  # some loggers start only now; their errors are of any type
             said = without_secrets(" ".join(str(error).split()))[:SAID]
             raise FairlabError(
                 f"logger={name} cannot begin ({type(error).__name__}: {said}); pip install 'fairlab[{name}]' brings "
@@ -54,14 +58,14 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
 
 
 def _passing_over_errors(logger: Any) -> Callable[..., None]:
-    """A logger's ``log_metrics`` that says its first error and leaves it at that: training goes on."""
+    """Return a logger's ``log_metrics`` that reports only its first error, so that training continues."""
     log_metrics = logger.log_metrics
     failed: list[Exception] = []
 
     def log(*arguments: Any, **values: Any) -> None:
         try:
             log_metrics(*arguments, **values)
-        except Exception as error:  # a server's answers are not ours to foresee
+        except Exception as error:  # a server's errors cannot be foreseen
             if not failed:
                 _say(logger, error)
             failed.append(error)
@@ -88,22 +92,22 @@ def wandb_logger(
     run_id: str,
     sweep: str | None,
 ) -> Any:
-    """Weights & Biases. Where its server cannot be reached at the start, the run is kept in its folder, to sync later.
+    """Create a Weights & Biases logger; if the server cannot be reached, the run is stored in its folder to sync later.
 
-    A run that is continued goes on under its id.
+    A continued run keeps its id.
 
     Args:
-        project: name of the project on the server.
-        entity: user or team; None takes the one the key belongs to.
-        offline: whether to write into the run folder alone and never reach for the server.
-        group: name of the group that runs are shown under; None takes the sweep.
-        tags: tags that the run is shown with.
-        model: whether the trained model is kept as an artifact, see :func:`finish_loggers`.
-        init_timeout: number of seconds to wait for the server at the start.
-        finish_timeout: number of seconds to wait at the end for what has not been sent yet; it stays in the run folder.
-        save_dir: folder of the run.
-        run_id: id by which Weights & Biases knows the run.
-        sweep: name of the sweep that the run belongs to.
+        project: Name of the project on the server.
+        entity: User or team; None uses the owner of the key.
+        offline: Whether to write only to the run folder and never contact the server.
+        group: Name of the group that runs are shown under; None uses the sweep.
+        tags: Tags that the run is shown with.
+        model: Whether the trained model is stored as an artifact, see :func:`finish_loggers`.
+        init_timeout: Number of seconds to wait for the server at the start.
+        finish_timeout: Number of seconds to wait at the end for unsent data, which remains in the run folder.
+        save_dir: Folder of the run.
+        run_id: Id of the run in Weights & Biases.
+        sweep: Name of the sweep that the run belongs to.
 
     Raises:
         FairlabError: there is no API key.
@@ -111,7 +115,7 @@ def wandb_logger(
     import wandb
     from lightning.pytorch.loggers import WandbLogger
 
-    if wandb.run is not None:  # of an earlier job of a sweep, which failed
+    if wandb.run is not None:  # left open by an earlier failed job of a sweep
         wandb.finish(exit_code=1)
     settings = wandb.Settings(init_timeout=init_timeout, finish_timeout=finish_timeout, finish_timeout_raises=False)
     common: dict[str, Any] = {
@@ -126,13 +130,15 @@ def wandb_logger(
         "settings": settings,
     }
     run = _wandb_run(common, offline)
+    for link in Path(save_dir, "wandb").glob("*/logs/debug-core.log"):
+        link.unlink()  # leads to a cache of the user: a run's folder holds all that is its own
     run.define_metric("trainer/global_step")
     run.define_metric("*", step_metric="trainer/global_step", step_sync=True)
     return WandbLogger(experiment=run, save_dir=save_dir)
 
 
 def _wandb_run(settings: dict[str, Any], offline: bool) -> Any:
-    """A run of Weights & Biases; kept in its folder where the server cannot be reached."""
+    """Start a run of Weights & Biases, stored in its folder if the server cannot be reached."""
     import wandb
 
     try:
@@ -153,9 +159,9 @@ def _wandb_run(settings: dict[str, Any], offline: bool) -> Any:
 
 
 def finish_loggers(loggers: Sequence[Any], record: Record, step: int) -> None:
-    """Give the loggers the final readings, and Weights & Biases tables, figures and the model too; then close them.
+    """Send the final readings to the loggers, for Weights & Biases also tables, figures and the model; then close them.
 
-    Whatever they raise is said and passed over: the run is finished by then.
+    Errors are printed and otherwise ignored: the run is finished by then.
     """
     for logger in loggers:
         try:
@@ -183,7 +189,7 @@ def _finish_wandb(run: Any, record: Record) -> None:
     if record.history:
         logged["figures/training"] = wandb.Plotly(plots.curves(record.history))
     run.log(logged)
-    if record.config["logger"]["wandb"]["model"] and (record.folder / "model").is_dir():  # an evaluation has none
+    if record.config["logger"]["wandb"]["model"] and (record.folder / "model").is_dir():  # absent in evaluation
         artifact = wandb.Artifact(f"model-{run.id}", type="model")
         artifact.add_dir(str(record.folder / "model"))
         run.log_artifact(artifact)
@@ -191,7 +197,7 @@ def _finish_wandb(run: Any, record: Record) -> None:
 
 
 def _in_words(entry: Reading | Comparison, columns: Sequence[str]) -> list[Any]:
-    """A row of a table: what the number is called, what it means, and its parts."""
+    """Return a row of a table: title and meaning of the number, and its parts."""
     from fairlab.reporting.headlines import meaning, title
 
     return [title(entry), meaning(entry), *(getattr(entry, column) for column in columns)]

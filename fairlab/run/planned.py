@@ -1,4 +1,4 @@
-"""``dry_run=true`` of an entry point: the plan of a command, without Hydra making a folder for it."""
+"""``dry_run=true`` of an entry point: the plan of a command, without a run folder made by Hydra."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairlab.types import FairlabError
 
 
 def print_plan(entry: str) -> None:
-    """Print the plan of the command line, or one sentence where there is none; nothing is written or downloaded."""
+    """Print the plan of the command line, or one sentence if it cannot be planned; no file is written or downloaded."""
     try:
         given = sys.argv[1:]
         if options := [one for one in given if one.startswith("-")]:
@@ -33,12 +33,12 @@ def print_plan(entry: str) -> None:
 
 
 def calibrates(given: Sequence[str]) -> bool:
-    """Whether this machine is to be timed."""
+    """Return whether this machine should be timed."""
     return not any(re.fullmatch(r"\+*calibrate=(false|0|no|off)", one.casefold()) for one in given)
 
 
 def devices(*, calibrate: bool) -> tuple[list[Device], str]:
-    """The devices that hours are said for; and why this machine is not among them where it could not be timed."""
+    """Return the devices for which hours are estimated, and the reason if this machine could not be timed."""
     if not calibrate:
         return gpus(), ""
     try:
@@ -55,17 +55,17 @@ def planned(
     times: int = 1,
     made: dict[str, ModelSize] | None = None,
 ) -> RunPlan:
-    """The plan of a command; one whose configuration cannot be had says why.
+    """Return the plan of a command; if its configuration cannot be composed, the plan holds the reason.
 
     Args:
-        entry: name of the entry point.
-        title: name of the run.
-        given: its overrides.
-        commands: as of :func:`fairlab.run.planning.plan.plan_of_run`, and so are the following.
-        times: likewise.
-        made: likewise.
+        entry: Name of the entry point.
+        title: Name of the run.
+        given: Overrides of the run.
+        commands: Commands of the run, as in :func:`fairlab.run.planning.plan.plan_of_run`.
+        times: Number of seeds, as there.
+        made: Sizes of models made by other runs, as there.
     """
-    overrides = [one for one in given if not one.startswith("ckpt=")]  # a folder that need not be there yet
+    overrides = [one for one in given if not one.startswith("ckpt=")]  # the folder need not exist yet
     try:
         composition = (
             from_model(composed(entry, overrides, {}), overrides)
@@ -82,7 +82,7 @@ def planned(
 
 
 def models_of(config: dict[str, Any]) -> list[dict[str, Any]]:
-    """Settings of the models that an evaluation measures: of backbones by their names, and folders or names else."""
+    """Return the settings of the models that an evaluation measures: named backbones, or a folder or hub name."""
     named = config["model"]
     names = named.values() if isinstance(named, dict) else named if isinstance(named, list) else [named]
     with composing():

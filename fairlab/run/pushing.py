@@ -1,4 +1,4 @@
-"""Pushing what a run made to the hub, by the token that is there; the token is never written or shown."""
+"""Pushes to the hub with the user's token; the token is never written or shown."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ HOW = "set HF_TOKEN, or run hf auth login"
 
 
 def refuse_push(name: str | None) -> None:
-    """Before any work is done: raise where its result could not be pushed; None pushes nothing.
+    """Raise before any work is done if its result could not be pushed; None disables the push.
 
     Args:
-        name: ``USER/NAME``, of the user whose token is there or of an organisation of theirs.
+        name: ``USER/NAME``, of the token's owner or one of the owner's organisations.
 
     Raises:
-        FairlabError: it is no such name, there is no token, or the hub does not take it.
+        FairlabError: the name is invalid, there is no token, or the hub does not accept it.
     """
     if name is None:
         return
@@ -45,20 +45,20 @@ def refuse_push(name: str | None) -> None:
 
 
 def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset", "model"], card: str) -> str:
-    """Push files to the hub as one commit, with their card; the repository is made where there is none.
+    """Push files to the hub as one commit, with their card; the repository is created if missing.
 
     Args:
-        folder: folder below which the files lie, by their names in the repository.
-        files: what is pushed beside the card, ``README.md``.
+        folder: Folder of the files; paths below it are the names in the repository.
+        files: Files to push in addition to the card, ``README.md``.
         name: ``USER/NAME``; see :func:`refuse_push`.
-        kind: of the repository.
-        card: text of the card.
+        kind: Kind of the repository.
+        card: Text of the card.
 
     Returns:
         Address of the repository.
 
     Raises:
-        NotPushed: the hub does not take it; the files are still there.
+        NotPushed: the hub does not accept the push; the files are still there.
     """
     from huggingface_hub import CommitOperationAdd, HfApi, constants
 
@@ -75,12 +75,12 @@ def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset"
 
 
 def push_model(folder: Path, name: str, with_results: Callable[[str], str] = str) -> None:
-    """Push a model's folder, and say where it lies then.
+    """Push a model's folder and print its address.
 
     Args:
-        folder: of the exported model, with its card.
-        name: as of :func:`push`.
-        with_results: what the card becomes before it is pushed; the folder keeps its own.
+        folder: Folder of the exported model, with its card.
+        name: ``USER/NAME``, as in :func:`push`.
+        with_results: Function that changes the card before the push; the folder keeps the original.
     """
     readme = folder / "README.md"
     card = with_results(readme.read_text(encoding="utf-8") if readme.is_file() else "")
@@ -90,7 +90,7 @@ def push_model(folder: Path, name: str, with_results: Callable[[str], str] = str
 
 @contextmanager
 def _in_one_sentence(name: str, remedy: str, kind: type[FairlabError] = FairlabError) -> Iterator[None]:
-    """Errors of the hub's client as one sentence, without the token."""
+    """Turn errors of the hub's client into one sentence without the token."""
     import httpx
     from huggingface_hub import get_token
 

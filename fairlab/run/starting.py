@@ -1,4 +1,4 @@
-"""What a run starts from: a pretrained model, or the classifiers that an ensemble is made of."""
+"""Starting point of a run: a pretrained model, or the source classifiers of an ensemble."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fairlab.types import FairlabError
 
 
 class Pretrained:
-    """A run that starts from ``backbone``.
+    """Run that starts from ``backbone``.
 
     Attributes:
-        model: the backbone, which a method changes in place.
+        model: Backbone, which a method changes in place.
     """
 
     def __init__(self, config: DictConfig) -> None:
@@ -25,25 +25,25 @@ class Pretrained:
         self.model = build(config.backbone)
 
     def announcement(self, data: dict[str, Any], parts: int) -> str:
-        """What is trained on, and how much of it in a step."""
+        """Return a sentence on the training data and the number of items per step."""
         size = self.config.data.get("batch_size")
         taken = f", added up from {parts} parts" if parts > 1 else ""
         return f"trained on {data['trained_on']}" + (f", {size:,} items a step{taken}" if size else "")
 
     def facts(self) -> dict[str, dict[str, Any]]:
-        """Names and hashes of the weights."""
+        """Return names and hashes of the weights."""
         return {"weights": weights_facts(self.config.backbone)}
 
     def facts_after(self) -> dict[str, Any]:
-        """What else the record says of the model."""
+        """Return further facts about the model for the record."""
         return {"decoder_tied_to_embeddings": decoder_is_tied(self.model)}
 
     def on(self, device: Any) -> Any:
-        """The model, on a device."""
+        """Return the model, on a device."""
         return self.model.to(device)
 
     def card(self, record: Record) -> str:
-        """The model card of what was trained."""
+        """Return the model card of the trained model."""
         from fairlab.reporting.card import model_card
 
         config = self.config.backbone
@@ -51,17 +51,17 @@ class Pretrained:
         return model_card(record, licence_in(find_weights(config.name, **where)))
 
     def write(self, record: Record) -> None:
-        """Nothing beside the exported model."""
+        """Add no files to the exported model."""
 
 
 class SourceClassifiers:
-    """A run that starts from the classifiers of ``source``.
+    """Run that starts from the classifiers of ``source``.
 
     Attributes:
-        model: the classifiers, whose scores a method learns from.
+        model: Classifiers whose scores a method learns from.
 
     Raises:
-        FairlabError: there are none.
+        FairlabError: there are no classifiers.
     """
 
     def __init__(self, config: DictConfig) -> None:
@@ -69,34 +69,34 @@ class SourceClassifiers:
             raise FairlabError("the ensemble needs source classifiers; give source=[NAME,NAME]")
         from fairlab.methods.safety_ensemble.sources.registry import source_class
 
-        for source in config.source.values():  # a run of hours must not end in an export that cannot be read
+        for source in config.source.values():  # a run of hours must not end in an unreadable export
             source_class(source["_target_"])
         self.config = config
         self.model = [build(source) for source in config.source.values()]
 
     def announcement(self, data: dict[str, Any], parts: int) -> str:
-        """What is trained on, and how many scores there are."""
+        """Return a sentence on the training data and the number of scores."""
         features = self._sources().features
         return f"{data['trained_on']}, {len(features)} scores of {len(self.model)} sources"
 
     def facts(self) -> dict[str, dict[str, Any]]:
-        """Names and hashes of the sources."""
+        """Return names and hashes of the sources."""
         return {"sources": self._sources().facts()}
 
     def facts_after(self) -> dict[str, Any]:
-        """Nothing."""
+        """Return an empty dict: training adds no facts."""
         return {}
 
     def on(self, device: Any) -> Any:
-        """The sources, which stay where they are."""
+        """Return the sources, without moving them."""
         return self.model
 
     def card(self, record: Record) -> str:
-        """None yet: it tells of the exported files, and is written after them."""
+        """Return an empty text: the card describes the exported files, and is written after them."""
         return ""
 
     def write(self, record: Record) -> None:
-        """The sources, reliability diagrams and the card, beside the exported models."""
+        """Write the sources, reliability diagrams and the card next to the exported models."""
         from fairlab.methods.safety_ensemble.exported.portable import write_sources
         from fairlab.reporting.safety_card import write_safety_card
 
@@ -110,7 +110,7 @@ class SourceClassifiers:
 
 
 def announce_backbone(config: DictConfig) -> None:
-    """Print the scale, the backbone and what it stands in for; nothing where a value is wrong, which the check says."""
+    """Print the scale, the backbone and the model it substitutes; print no line if a value is wrong."""
     scale, name = (OmegaConf.select(config, key) for key in ("scale.name", "backbone.name"))
     if not scale or not name:
         return
@@ -120,12 +120,12 @@ def announce_backbone(config: DictConfig) -> None:
 
 
 def starting_point(config: DictConfig) -> Pretrained | SourceClassifiers:
-    """What the configuration starts from: a backbone where it names one."""
+    """Return the starting point of a configuration: a backbone if it names one, else source classifiers."""
     return Pretrained(config) if config.get("backbone") else SourceClassifiers(config)
 
 
 def decoder_is_tied(encoder: Any) -> bool | None:
-    """Whether the masked LM's output layer shares the input embeddings, and so follows them; None without a head."""
+    """Return whether the masked LM's output layer shares (and follows) the input embeddings; None without a head."""
     output = encoder.model.get_output_embeddings()
     if output is None:
         return None

@@ -17,25 +17,25 @@ from fairlab.run.loggers import build_loggers
 from fairlab.run.planning.hours import slower_bfloat16
 from fairlab.types import FairlabError
 
-if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
+if TYPE_CHECKING:  # torch, Lightning and transformers are imported lazily so that --help is fast
     import lightning
 
     from fairlab.data.counterfactual import CounterfactualData
     from fairlab.run.checkpoints import History
 
-SLOWER = 1.2  # times that bfloat16 takes as long as float32, from which a run says so
+SLOWER = 1.2  # a run warns from this ratio of bfloat16 to float32 time
 
 
 def parts_of_a_step(batch_size: int, device_batch_size: int | None, processes: int) -> int:
-    """In how many parts of one size the items of a training step are taken, one part after the other.
+    """Return the number of equal parts in which the items of a training step are processed, one after the other.
 
     Args:
-        batch_size: number of items of a step, in all processes together.
-        device_batch_size: most items that a process takes at once; None takes its whole share.
-        processes: number of processes.
+        batch_size: Number of items per step, in all processes together.
+        device_batch_size: Maximum number of items that a process takes at once; None takes its whole share.
+        processes: Number of processes.
 
     Raises:
-        FairlabError: a process is to take less than one item.
+        FairlabError: ``device_batch_size`` is less than 1.
 
     Example:
         >>> parts_of_a_step(8192, 32, processes=8)
@@ -52,19 +52,19 @@ def parts_of_a_step(batch_size: int, device_batch_size: int | None, processes: i
 def make_trainer(
     config: DictConfig, record: Record, history: History, encoder: Any, method: Any, data: Any, parts: int
 ) -> lightning.Trainer:
-    """Lightning's trainer: one stream of batches, checkpoints in the run folder, progress on a terminal only.
+    """Build Lightning's trainer: one stream of batches, checkpoints in the run folder, progress only on a terminal.
 
     Args:
-        config: the run's.
-        record: the run's.
-        history: what keeps the losses.
-        encoder: the model that is trained.
-        method: what trains it.
-        data: the batches, each a part of a step.
-        parts: number of batches whose gradients are added up in a step.
+        config: Configuration of the run.
+        record: Record of the run.
+        history: Callback that stores the losses.
+        encoder: Model that is trained.
+        method: Training method.
+        data: Training data, whose batches are parts of a step.
+        parts: Number of batches whose gradients are accumulated per step.
 
     Raises:
-        FairlabError: a value of ``trainer`` is wrong, or the machine is not what it asks for.
+        FairlabError: a value of ``trainer`` is wrong, or the machine does not meet its requirements.
     """
     import lightning
     from lightning.fabric.utilities.exceptions import MisconfigurationException
@@ -112,7 +112,7 @@ def make_trainer(
 
 
 def slow_precision(trainer: lightning.Trainer) -> list[str]:
-    """A sentence where mixed precision costs time on this processor; see :func:`slower_bfloat16`."""
+    """Return a warning if mixed precision costs time on this processor; see :func:`slower_bfloat16`."""
     if trainer.precision != "bf16-mixed" or trainer.strategy.root_device.type != "cpu":
         return []
     times = slower_bfloat16()
@@ -121,12 +121,12 @@ def slow_precision(trainer: lightning.Trainer) -> list[str]:
 
 
 def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, record: Record, history: History) -> None:
-    """Train, or go on training, and leave the encoder with the weights of the best validation.
+    """Train or resume training, and leave the encoder with the weights of the best validation.
 
-    A method without training steps, such as a projection, fits itself to the data.
+    A method without training steps, such as a projection, is fitted to the data.
 
     Raises:
-        FairlabError: the checkpoint to go on from holds another model.
+        FairlabError: the checkpoint to resume from holds another model.
     """
     import torch
     from lightning.fabric.utilities.exceptions import MisconfigurationException
@@ -146,7 +146,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
         print(text)
     try:
         trainer.fit(method, data, ckpt_path=str(last) if last else None, weights_only=True)
-    except MisconfigurationException as error:  # of a callback that does not fit the run
+    except MisconfigurationException as error:  # a callback does not suit the run
         raise FairlabError(f"Lightning cannot train so: {' '.join(str(error).split())}; change callbacks") from error
     except RuntimeError as error:
         if "loading state_dict" not in str(error):
@@ -158,7 +158,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
     if not history.rows:
         raise FairlabError("training ended before its first step; give more by trainer.max_steps or +trainer.max_time")
     if "validation/loss" not in history.rows[-1]:
-        trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
+        trainer.validate(method, data, verbose=False)  # so that the last weights are also candidates
     if not checkpoint_is_intact(folder / "best.ckpt"):
         raise FairlabError(f"{folder / 'best.ckpt'} is damaged; remove {folder} and continue the run: it trains again")
     state = torch.load(folder / "best.ckpt", weights_only=True, map_location="cpu")["state_dict"]
@@ -169,7 +169,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
 
 
 def throughput(data: CounterfactualData, history: History) -> dict[str, float]:
-    """Tokens and the like per second of training, over the steps of this process."""
+    """Return tokens and other units per second of training, over the steps of this process."""
     if not history.seconds:
         return {}
     passes = data.epochs * len(history.seconds) / data.total_batches

@@ -1,7 +1,7 @@
 """``python -m fairlab.serve``: answer moderation requests on this machine with an exported safety ensemble.
 
-``fairlab serve MODEL`` is ``python -m fairlab.serve model=MODEL``. It serves until it is told to end, by SIGTERM or
-Ctrl-C, and then answers what it has read.
+``fairlab serve MODEL`` is ``python -m fairlab.serve model=MODEL``. The server runs until SIGTERM or Ctrl-C, and then
+answers the requests it has already read.
 """
 
 from __future__ import annotations
@@ -24,23 +24,25 @@ from fairlab.types import FairlabError
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="serve")
 def main(config: DictConfig) -> None:
-    """Hydra's entry."""
+    """Run as Hydra's entry point."""
     with cli.one_sentence():
         answer_requests(config)
 
 
 def answer_requests(config: DictConfig) -> None:
-    """Serve until told to end.
+    """Serve until a signal ends the process.
 
     Raises:
-        FairlabError: there is no such ensemble, or the port cannot be had.
+        FairlabError: the ensemble does not exist, or the port is not available.
     """
+    from fairlab.methods.safety_ensemble.sources.combined import SECONDS
     from fairlab.serve.server import LOCAL, MODERATIONS, UNCHOSEN, Moderations, ServerBounds
 
     refuse_misfits("serve", config)
     folder = model_folder(Path(config.model))
     columns = load_columns(str(folder), None, plain(config.sources))
-    columns(["a text"])  # sources read their weights now, and not while the first request waits
+    columns.sources.seconds = min(SECONDS, config.seconds / 30)
+    columns(["a text"])  # load the weights of the sources now, not during the first request
     thresholds = {harm: columns.ensemble.thresholds.get(harm, UNCHOSEN) for harm in columns.ensemble.models}
     bounds = ServerBounds(config.body, config.waiting, config.connections, config.seconds)
     name = folder.resolve().parent.name if folder.name == "model" else folder.resolve().name
@@ -58,7 +60,7 @@ def answer_requests(config: DictConfig) -> None:
 
 @quiet_when_unread()
 def command() -> None:
-    """The console script's entry; a first word that is no setting is the model."""
+    """Run the console script; if the first word is not a setting, it is the model."""
     if len(sys.argv) > 1 and "=" not in sys.argv[1] and not sys.argv[1].startswith("-"):
         sys.argv[1] = f"model={sys.argv[1]}"
     cli.run(main, "serve")

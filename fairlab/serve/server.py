@@ -1,12 +1,14 @@
-"""A small server on this machine that answers as OpenAI's ``/v1/moderations`` does, by an exported ensemble.
+"""Local server with the interface of OpenAI's ``/v1/moderations``, backed by an exported ensemble.
 
 Source: https://platform.openai.com/docs/api-reference/moderations for the request and the reply.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import socket
 import threading
 import time
 import uuid
@@ -17,31 +19,34 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from fairlab.checks.json_text import from_json
 from fairlab.data.stream.rows import BROKEN
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores
+from fairlab.serve.reading import DeadlineReader
 from fairlab.serve.waiting_line import LineFull, WaitingLine
-from fairlab.text.json_text import from_json
 
 LOCAL = "127.0.0.1"
 MODERATIONS, HEALTH = "/v1/moderations", "/health"
 METHODS = {MODERATIONS: "POST", HEALTH: "GET"}
-MOST_TEXTS = 1_000  # of a request
-UNCHOSEN = 0.5  # threshold of a harm that has none
+MOST_TEXTS = 1_000  # per request
+UNCHOSEN = 0.5  # threshold of a harm without an exported one
 PIECE = 1 << 16  # bytes read at a time
-RETRY = "1"  # seconds after which a client that was sent away may come again
+PATIENCE = 1.0  # seconds during which a client is never disconnected in favour of another
+AT_ONCE = 0.5  # upper limit in seconds for a thread to leave a closed connection
+RETRY = "1"  # seconds after which a rejected client may retry
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class ServerBounds:
-    """What a server takes upon itself.
+    """Limits of a server.
 
     Attributes:
-        body: most bytes of a request's body.
-        waiting: most requests that wait for the scorer.
-        connections: most connections at a time.
-        seconds: longest time in which a request is read, and again in which it is answered.
+        body: Maximum size of a request's body, in bytes.
+        waiting: Maximum number of requests that wait for the scorer.
+        connections: Maximum number of simultaneous connections.
+        seconds: Longest time from the first to the last byte of a request, and again until it is answered.
     """
 
     body: int
@@ -51,7 +56,7 @@ class ServerBounds:
 
 
 class RequestError(Exception):
-    """A request that is answered by an error: status and one sentence."""
+    """Request that is answered with an error: status and one sentence."""
 
     def __init__(self, status: HTTPStatus, sentence: str) -> None:
         super().__init__(sentence)
@@ -59,17 +64,17 @@ class RequestError(Exception):
 
 
 class Moderations(ThreadingHTTPServer):
-    """The server, listening but not yet serving.
+    """Server that listens but does not yet serve.
 
     Args:
-        scorer: of a list of texts, by harm.
-        thresholds: scores by harm from which a text is flagged; every harm is named.
-        model: name that replies give.
-        port: port to listen on; 0 takes a free one.
-        bounds: what it takes upon itself.
+        scorer: Function from a list of texts to their scores by harm.
+        thresholds: Scores from which a text is flagged, by harm; every harm has an entry.
+        model: Name of the model in replies.
+        port: Port to listen on; 0 selects a free one.
+        bounds: Limits of the server.
 
     Raises:
-        OSError: the port cannot be had.
+        OSError: the port is not available.
     """
 
     request_queue_size = 128
@@ -82,11 +87,15 @@ class Moderations(ThreadingHTTPServer):
         self.line = WaitingLine(scorer, bounds.waiting)
         self.free = threading.BoundedSemaphore(bounds.connections)
         self.idle = threading.Condition()
+        self.reading: dict[Answers, float] = {}  # start times of connections that wait for their clients
         self.answering = 0
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Hand a connection to a thread of its own, or send it away where there are too many."""
-        if self.free.acquire(blocking=False):
+        """Handle a connection in its own thread, or reject it if there are too many.
+
+        Before rejecting, close the connection that has waited longest for its client, if longer than :data:`PATIENCE`.
+        """
+        if self.free.acquire(blocking=False) or (self._close_slowest() and self.free.acquire(timeout=AT_ONCE)):
             super().process_request(request, client_address)
             return
         request.settimeout(1)
@@ -96,19 +105,38 @@ class Moderations(ThreadingHTTPServer):
             request.sendall(f"{head}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
         self.shutdown_request(request)
 
+    def _close_slowest(self) -> bool:
+        """Close the connection that has waited longest for its client; return whether there was one."""
+        with self.idle:
+            slowest = min(self.reading.items(), key=lambda one: one[1], default=None)
+            if slowest is None or time.monotonic() - slowest[1] < min(PATIENCE, self.bounds.seconds / 2):
+                return False
+            del self.reading[slowest[0]]
+        with suppress(OSError):
+            slowest[0].connection.shutdown(socket.SHUT_RDWR)
+        return True
+
+    def awaits(self, answers: Answers, waiting: bool) -> None:
+        """Record that a connection has started or stopped waiting for its client."""
+        with self.idle:
+            if waiting:
+                self.reading[answers] = time.monotonic()
+            else:
+                self.reading.pop(answers, None)
+
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer what comes by a connection."""
+        """Answer the requests of a connection."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self.free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no news; the server goes on."""
+        """Log a disconnected client at debug level; the server continues."""
         log.debug("a connection ended early", exc_info=True)
 
     def end(self) -> None:
-        """Answer the requests that were read, and close; to be called once it no longer serves."""
+        """Answer the requests that have been read, and close; call this after serving has stopped."""
         self.line.end(self.bounds.seconds)
         with self.idle:
             self.idle.wait_for(lambda: not self.answering, self.bounds.seconds)
@@ -116,7 +144,7 @@ class Moderations(ThreadingHTTPServer):
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Inside, a request is being answered."""
+        """Count a request as being answered within the context."""
         with self.idle:
             self.answering += 1
         try:
@@ -127,7 +155,7 @@ class Moderations(ThreadingHTTPServer):
                 self.idle.notify_all()
 
     def reply(self, texts: Sequence[str], found: Sequence[Scores]) -> dict[str, Any]:
-        """The reply to a request, as OpenAI documents it."""
+        """Return the reply to a request in the form that OpenAI documents."""
         return {"id": f"modr-{uuid.uuid4().hex}", "model": self.model, "results": [self._result(one) for one in found]}
 
     def _result(self, found: Scores) -> dict[str, Any]:
@@ -142,7 +170,7 @@ class Moderations(ThreadingHTTPServer):
 
 
 class Answers(BaseHTTPRequestHandler):
-    """The replies to requests of one connection."""
+    """Handler of the requests of one connection."""
 
     server: Moderations
     protocol_version = "HTTP/1.1"
@@ -150,9 +178,20 @@ class Answers(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def setup(self) -> None:
-        """A connection on which nothing comes is closed after a while."""
+        """Read with a deadline: a connection that stays silent or sends too slowly is closed."""
         super().setup()
-        self.connection.settimeout(self.server.bounds.seconds)
+        self.reader = DeadlineReader(self.connection, self.server.bounds.seconds)
+        self.rfile.close()
+        self.rfile = io.BufferedReader(self.reader)
+
+    def handle_one_request(self) -> None:
+        """Answer the next request; the connection waits for its first byte."""
+        self.reader.deadline = None
+        self.server.awaits(self, True)
+        try:
+            super().handle_one_request()
+        finally:
+            self.server.awaits(self, False)
 
     def answer(self) -> None:
         """Answer any request."""
@@ -165,7 +204,7 @@ class Answers(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = answer
 
     def handle_expect_100(self) -> bool:
-        """Ask for the body only where it is of a size that is taken."""
+        """Ask for the body only if its size is within the limit."""
         try:
             self._length()
         except RequestError as error:
@@ -175,7 +214,7 @@ class Answers(BaseHTTPRequestHandler):
 
     def _answered(self) -> dict[str, Any]:
         path = self.path.partition("?")[0]
-        # A page elsewhere could have its own name lead here; it then asks under that name.
+        # A foreign page could resolve its own name to this server; its requests then carry that name.
         if self.headers.get("Host", "").rpartition(":")[0] not in (LOCAL, "localhost"):
             raise RequestError(HTTPStatus.FORBIDDEN, f"this server answers as {LOCAL} and localhost alone")
         if path not in METHODS:
@@ -184,7 +223,9 @@ class Answers(BaseHTTPRequestHandler):
             raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {METHODS[path]} alone")
         if path == HEALTH:
             return {"status": "ok", "model": self.server.model, "harms": list(self.server.thresholds)}
-        texts = texts_of(self._body())
+        body = self._body()
+        self.server.awaits(self, False)
+        texts = texts_of(body)
         try:
             found = self.server.line.scores(texts, self.server.bounds.seconds)
         except LineFull:
@@ -195,10 +236,14 @@ class Answers(BaseHTTPRequestHandler):
         except Exception as error:
             log.exception("texts could not be scored")
             raise RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "the texts could not be scored") from error
+        for number, one in enumerate(found, start=1):
+            if any(one[harm] is None for harm in self.server.thresholds):
+                sentence = f"text {number} could not be scored in its time; shorten it"
+                raise RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, sentence)
         return self.server.reply(texts, found)
 
     def _length(self) -> int:
-        """Bytes of the body."""
+        """Return the size of the body in bytes."""
         given, most = self.headers.get("Content-Length"), self.server.bounds.body
         if given is None or "Transfer-Encoding" in self.headers:
             raise RequestError(HTTPStatus.LENGTH_REQUIRED, "the request has no Content-Length; give it")
@@ -209,26 +254,26 @@ class Answers(BaseHTTPRequestHandler):
         return int(given)
 
     def _body(self) -> bytes:
-        """The body, read within its time."""
-        left, pieces, deadline = self._length(), list[bytes](), time.monotonic() + self.server.bounds.seconds
+        """Return the body, which must be complete by the deadline of its request."""
+        left, pieces = self._length(), list[bytes]()
         while left:
             try:
                 piece = self.rfile.read1(min(left, PIECE))
             except TimeoutError:
                 piece = b""
-            if not piece or time.monotonic() > deadline:
+            if not piece:
                 raise RequestError(HTTPStatus.REQUEST_TIMEOUT, "the body did not come whole in time")
             pieces.append(piece)
             left -= len(piece)
         return b"".join(pieces)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the standard library refuses, such as a line that is no request, in the same form."""
+        """Answer requests that the standard library rejects, such as a malformed request line, in the same form."""
         del explain
         self._refuse(HTTPStatus(code), message or HTTPStatus(code).phrase)
 
     def _refuse(self, status: HTTPStatus, sentence: str) -> None:
-        """An error, after which the connection is closed: what is left of the request was not read."""
+        """Send an error and close the connection, because the rest of the request was not read."""
         self.close_connection = True
         more = {"Connection": "close"}
         if status == HTTPStatus.SERVICE_UNAVAILABLE:
@@ -239,17 +284,18 @@ class Answers(BaseHTTPRequestHandler):
         self._pass_over()
 
     def _pass_over(self) -> None:
-        """Read on for a moment: a client that still sends would find the connection broken, and not see the answer."""
-        deadline = time.monotonic() + min(2.0, self.server.bounds.seconds)
+        """Read briefly: a client that is still sending would see a broken connection instead of the answer."""
+        self.reader.deadline = time.monotonic() + min(2.0, self.server.bounds.seconds)
+        self.reader.silence = 0.2
         try:
             self.wfile.flush()
-            self.connection.settimeout(0.2)
-            while time.monotonic() < deadline and self.rfile.read1(PIECE):
+            while self.rfile.read1(PIECE):
                 pass
         except OSError:
             pass
 
     def _send(self, status: HTTPStatus, content: bytes, more: Mapping[str, str] | None = None) -> None:
+        self.connection.settimeout(self.server.bounds.seconds)  # for everything that is written in one call
         self.send_response(status)
         for name, value in {
             "Content-Type": "application/json",
@@ -263,14 +309,14 @@ class Answers(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
-        """Nothing is said of each request: texts are nobody's business."""
+        """Log no requests, because texts are private."""
 
 
 def texts_of(body: bytes) -> list[str]:
-    """The texts of a request's body.
+    """Return the texts of a request's body.
 
     Raises:
-        RequestError: it is no JSON, or of the wrong type.
+        RequestError: the body is not JSON, or has the wrong type.
     """
     try:
         content = from_json(body.decode("utf-8"))
@@ -296,6 +342,6 @@ def _bad(sentence: str) -> RequestError:
 
 
 def _error(sentence: str) -> bytes:
-    """An error as OpenAI gives it."""
+    """Return an error in OpenAI's format."""
     kind = {"message": sentence, "type": "invalid_request_error", "param": None, "code": None}
     return json.dumps({"error": kind}).encode()

@@ -1,91 +1,180 @@
-"""A line of requests before one scorer: bounded, so that memory stays flat, and served by one thread."""
+"""Bounded queue of requests in front of one scorer, served by one thread, so that memory use is constant.
+
+Requests are scored in pieces, and a piece is placed later in the queue the more it costs. A request with few short
+texts never waits for all of a large request, and a large request is not postponed forever.
+"""
 
 from __future__ import annotations
 
-import queue
+import heapq
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores
 
-MOST_TEXTS = 512  # of requests that are scored together
+MOST_COST = 20_000.0  # of texts that are scored together
+COST_A_SECOND = 20_000.0  # cost that moves a piece back in the queue by one second
 
 
 class LineFull(Exception):
-    """As many requests wait as may."""
+    """Error for a queue that already holds the maximum number of waiting requests."""
+
+
+@dataclass
+class Waiting:
+    """Request in the queue.
+
+    Attributes:
+        found: Scores so far, by position of the text.
+        left: Number of texts without scores.
+        answer: Future result of the request.
+    """
+
+    found: list[Scores | None]
+    left: int
+    answer: Future[list[Scores]] = field(default_factory=Future)
+
+
+@dataclass(order=True)
+class Piece:
+    """Some texts of a request.
+
+    Attributes:
+        due: Time by which pieces are ordered, on the clock ``time.monotonic``.
+        number: Number of the piece, in order of arrival.
+        request: Request of the texts.
+        first: Position of the first text in the request.
+        texts: Texts of the piece.
+        cost: Cost of the texts; see :func:`cost_of`.
+    """
+
+    due: float
+    number: int
+    request: Waiting = field(compare=False)
+    first: int = field(compare=False)
+    texts: list[str] = field(compare=False)
+    cost: float = field(compare=False)
 
 
 class WaitingLine:
-    """Scores the texts of many requests in the order in which they come.
+    """Queue for the texts of many requests, which scores small requests before the remainder of large ones.
 
-    Requests that wait together are scored together, which costs less than one after the other; where that fails, each
-    is scored alone, so that no request suffers from another.
+    Pieces that wait together are scored together, which is cheaper than scoring them in turn. If that fails, each piece
+    is scored alone, so that an error affects only its own request.
 
     Args:
-        scorer: of a list of texts, called by one thread alone.
-        most: most requests that wait, at least 1.
+        scorer: Function from a list of texts to their scores, called by only one thread.
+        most: Maximum number of waiting requests, at least 1; one more is being scored.
     """
 
     def __init__(self, scorer: Scorer, most: int) -> None:
-        self.scorer = scorer
-        self.waiting: queue.Queue[tuple[list[str], Future[list[Scores]]] | None] = queue.Queue(most)
+        self.scorer, self.most = scorer, most
+        self.pieces: list[Piece] = []
+        self.unanswered = self.count = 0
+        self.ended = False
+        self.change = threading.Condition()
         self.thread = threading.Thread(target=self._work, daemon=True)
         self.thread.start()
 
     def scores(self, texts: Sequence[str], seconds: float) -> list[Scores]:
-        """What the scorer says of the texts of a request.
+        """Return the scores of the texts of a request.
 
         Raises:
-            LineFull: too many requests wait.
-            TimeoutError: it took longer than so many seconds; the request then leaves the line.
-            Exception: whatever the scorer raises.
+            LineFull: too many requests are waiting.
+            TimeoutError: scoring took longer than ``seconds``; the request then leaves the queue.
+            Exception: any error of the scorer.
         """
-        future: Future[list[Scores]] = Future()
+        request = Waiting([None] * len(texts), len(texts))
+        with self.change:
+            if self.ended or self.unanswered > self.most:
+                raise LineFull
+            self.unanswered += 1
+            self._add(request, texts)
+            self.change.notify()
         try:
-            self.waiting.put_nowait((list(texts), future))
-        except queue.Full:
-            raise LineFull from None
-        try:
-            return future.result(seconds)
+            return request.answer.result(seconds)
         finally:
-            future.cancel()
+            request.answer.cancel()
+            with self.change:
+                self.unanswered -= 1
 
     def end(self, seconds: float) -> None:
-        """Score what waits, and end; at most so many seconds long."""
-        with suppress(queue.Full):
-            self.waiting.put(None, timeout=seconds)
+        """Score the waiting requests and stop, within ``seconds``."""
+        with self.change:
+            self.ended = True
+            self.change.notify()
         self.thread.join(seconds)
 
-    def _work(self) -> None:
-        while (first := self.waiting.get()) is not None:
-            together, count, last = [first], len(first[0]), False
-            while count < MOST_TEXTS and not last and not self.waiting.empty():
-                following = self.waiting.get()
-                last = following is None
-                if following is not None:
-                    together.append(following)
-                    count += len(following[0])
-            self._score([one for one in together if not one[1].cancelled()])
-            if last:
-                return
+    def _add(self, request: Waiting, texts: Sequence[str]) -> None:
+        """Add the pieces of a request to the queue."""
+        due, first = time.monotonic(), 0
+        for piece in pieces_of(texts):
+            cost = sum(map(cost_of, piece))
+            due += cost / COST_A_SECOND
+            heapq.heappush(self.pieces, Piece(due, self.count, request, first, piece, cost))
+            self.count += 1
+            first += len(piece)
 
-    def _score(self, requests: list[tuple[list[str], Future[list[Scores]]]]) -> None:
+    def _work(self) -> None:
+        while together := self._next():
+            self._score(together)
+
+    def _next(self) -> list[Piece]:
+        """Wait for pieces and return those to score together; an empty list at the end."""
+        with self.change:
+            while True:
+                while self.pieces and self.pieces[0].request.answer.done():  # the client has gone
+                    heapq.heappop(self.pieces)
+                if self.pieces or self.ended:
+                    break
+                self.change.wait()
+            together, cost = list[Piece](), 0.0
+            while self.pieces and (not together or cost + self.pieces[0].cost <= MOST_COST):
+                together.append(heapq.heappop(self.pieces))
+                cost += together[-1].cost
+            return together
+
+    def _score(self, pieces: list[Piece]) -> None:
+        pieces = [piece for piece in pieces if not piece.request.answer.done()]
         try:
-            found = iter(self.scorer([text for texts, _ in requests for text in texts]))
-            answers: list[list[Scores] | Exception] = [[next(found) for _ in texts] for texts, _ in requests]
-        except Exception as error:  # whatever it is, the next request is to be answered
-            if len(requests) > 1:
-                for one in requests:
-                    self._score([one])
-                return
-            answers = [error]
-        for (_, future), answer in zip(requests, answers, strict=True):
-            try:
-                if isinstance(answer, Exception):
-                    future.set_exception(answer)
-                else:
-                    future.set_result(answer)
-            except InvalidStateError:  # whoever asked has gone
-                continue
+            found = iter(self.scorer([text for piece in pieces for text in piece.texts]))
+            for piece in pieces:
+                self._take(piece, [next(found) for _ in piece.texts])
+        except Exception as error:  # any error, so that the next request is still answered
+            if len(pieces) > 1:
+                for piece in pieces:
+                    self._score([piece])
+            elif pieces:
+                with suppress(InvalidStateError):
+                    pieces[0].request.answer.set_exception(error)
+
+    def _take(self, piece: Piece, scores: list[Scores]) -> None:
+        """Store the scores of a piece; the last piece of a request completes its answer."""
+        request = piece.request
+        request.found[piece.first : piece.first + len(scores)] = scores
+        request.left -= len(scores)
+        if not request.left:
+            with suppress(InvalidStateError):  # the client has gone
+                request.answer.set_result([one for one in request.found if one is not None])
+
+
+def cost_of(text: str) -> float:
+    """Return the estimated cost of a text; foreign code can take time quadratic in its length."""
+    return 100.0 + len(text) + len(text) ** 2 / 1_000
+
+
+def pieces_of(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Yield consecutive texts with a total cost of at most :data:`MOST_COST`; a costlier text is yielded alone."""
+    piece, cost = list[str](), 0.0
+    for text in texts:
+        if piece and cost + cost_of(text) > MOST_COST:
+            yield piece
+            piece, cost = [], 0.0
+        piece.append(text)
+        cost += cost_of(text)
+    if piece:
+        yield piece

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from fairlab.benchmarks.db_index import DBIndexBenchmark, Read, embedded_texts
+from fairlab.benchmarks.db_index import DBIndexBenchmark, Read, embedded_texts, nearest_categories
 from fairlab.data.stream.manifest import Manifest
 from fairlab.files import sha256
-from fairlab.types import CannotScore, DataUnavailable, FairlabError
+from fairlab.types import DataUnavailable, FairlabError
 
 
 def embed(texts):
@@ -121,9 +121,7 @@ def test_an_output_of_augment_is_a_data_set(tmp_path):
     assert len(embedded_texts(str(folder), "text", embed, tmp_path / "v")[0]) == 2
 
 
-def test_data_without_texts_and_models(tmp_path):
+def test_data_without_texts(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"body": "1 0"}\n')
     with pytest.raises(FairlabError, match=r"holds no text in the field 'text' \(1 rows cannot be read\)"):
         embedded_texts(str(tmp_path / "t.jsonl"), "text", embed, tmp_path / "v")
-    with pytest.raises(CannotScore, match="it measures a data set, not a model; give dataset=FILE"):
-        DBIndexBenchmark(vectors="").measure(None)

@@ -14,6 +14,7 @@ from fairlab.benchmarks.finding import find_class, find_description, own_parts, 
 from fairlab.benchmarks.safety_quantities import TITLES
 from fairlab.benchmarks.seat import SEAT
 from fairlab.data.published.tasks import TASKS
+from fairlab.files import read_record, record_file, run_folders
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.types import ELSE, Description, FairlabError, QuantityInfo
 
@@ -65,8 +66,8 @@ def test_every_quantity_says_what_it_is_and_no_two_say_the_same(one):
 
 def test_committed_readings_have_the_unit_ideal_value_and_bounds_that_descriptions_say():
     checked = 0
-    for file in sorted((ROOT / "experiments").glob("*/records/**/record.json"))[::7]:
-        for reading in json.loads(file.read_text(encoding="utf-8")).get("readings", []):
+    for folder in run_folders(ROOT / "experiments")[::7]:
+        for reading in json.loads(read_record(record_file(folder))).get("readings", []):
             found = find_description(reading["benchmark"])
             if found is None:  # of an experiment's script
                 continue
@@ -74,7 +75,8 @@ def test_committed_readings_have_the_unit_ideal_value_and_bounds_that_descriptio
             assert info is not None, reading
             assert info.unit == reading["unit"], reading
             if (found.name, reading["quantity"]) != ("shortcuts", "accuracy"):  # whose ideal value is the data's
-                assert info.ideal == reading["ideal"], reading
+                assert (info.ideal is None) == (reading["ideal"] is None), reading
+                assert info.ideal is None or info.ideal == pytest.approx(reading["ideal"], rel=1e-5), reading
             assert info.low is None or info.low <= reading["value"] + 1e-6, reading
             assert info.high is None or reading["value"] - 1e-6 <= info.high, reading
             checked += 1

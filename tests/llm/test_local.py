@@ -11,7 +11,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.llm.ledger import Ledger
-from fairlab.llm.local import Local, SeededSampling, find_gguf
+from fairlab.llm.local import Local, SeededSampling, _chat, find_gguf
 from fairlab.types import FairlabError
 from tests.llm.conftest import request
 
@@ -151,3 +151,23 @@ def test_smollm2_answers(tmp_path):
     (reply,) = ask(local, tmp_path / "l", [request("What is the capital of France?", max_tokens=20)])
     assert "Paris" in reply.text
     assert Path(local.weights).suffix == ".gguf"
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{% for i in range(90000) %}{% for j in range(90000) %}{% endfor %}{% endfor %}", "takes longer than"),
+        ("{{ messages.x.y.z }}", "fails"),
+        ("{% for %}", "fails"),
+        ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "fails"),
+        ("{{ raise_exception('no') }}", "fails"),
+    ],
+)
+def test_a_chat_template_that_is_no_template_is_one_sentence(folder, monkeypatch, template, message):
+    from transformers import AutoTokenizer
+
+    monkeypatch.setattr("fairlab.llm.local.TEMPLATE_SECONDS", 0.3)
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    tokenizer.chat_template = template
+    with pytest.raises(FairlabError, match=f"the chat template of .* {message}"):
+        _chat(tokenizer, request())

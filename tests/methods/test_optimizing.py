@@ -8,12 +8,12 @@ from hydra import compose, initialize_config_dir
 from torch import nn
 from transformers import get_cosine_schedule_with_warmup, get_linear_schedule_with_warmup
 
+from fairlab.checks.values import target_of
 from fairlab.methods.base import Trained
 from fairlab.methods.optimizing import cosine, linear, make_optimizer, make_schedule
 from fairlab.run.command_line.cli import choices, conf_dir
 from fairlab.run.config.build import plain
 from fairlab.run.config.optimizing import set_optimizer
-from fairlab.run.config.values import target_of
 
 
 def weights():

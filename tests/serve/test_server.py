@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
@@ -146,9 +147,9 @@ def test_the_line_is_bounded_and_what_waits_is_scored_together(serving):
     scorer.go.clear()
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(ask, serving)
-        wait_until(lambda: serving.answering == 1 and serving.line.waiting.empty())
+        wait_until(lambda: serving.answering == 1 and not serving.line.pieces)
         others = [pool.submit(ask, serving, b'{"input": ["a", "b"]}') for _ in range(2)]
-        wait_until(lambda: serving.line.waiting.full())
+        wait_until(lambda: len(serving.line.pieces) == 2)
         reply, _ = ask(serving)
         assert (reply.status, reply.headers["Retry-After"]) == (503, "1")
         scorer.go.set()
@@ -165,11 +166,67 @@ def test_one_that_fails_takes_no_other_with_it(serving, caplog):
     scorer.go.clear()
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(ask, serving)
-        wait_until(lambda: serving.answering == 1 and serving.line.waiting.empty())
+        wait_until(lambda: serving.answering == 1 and not serving.line.pieces)
         others = [pool.submit(ask, serving, body) for body in (b'{"input": "fail"}', b'{"input": "abcdef"}')]
-        wait_until(lambda: serving.line.waiting.full())
+        wait_until(lambda: len(serving.line.pieces) == 2)
         scorer.go.set()
         assert [one.result()[0].status for one in (first, *others)] == [200, 500, 200]
+
+
+@pytest.mark.parametrize("drop", [b"X: a\r\n", b"X", b"\r\n", b"GET "])
+def test_a_client_that_dribbles_is_closed_by_a_deadline_from_its_first_byte(serving, drop):
+    with socket.create_connection(("127.0.0.1", serving.server_port), timeout=10) as one:
+        started = time.monotonic()
+        closed = False
+        while not closed and time.monotonic() - started < 5:
+            time.sleep(0.05)
+            try:
+                one.sendall(drop)
+            except OSError:
+                closed = True
+        assert closed
+        assert time.monotonic() - started < 2.5
+    assert ask(serving)[0].status == 200
+
+
+def test_a_body_that_dribbles_is_refused_by_the_deadline_of_its_head(serving):
+    with socket.create_connection(("127.0.0.1", serving.server_port), timeout=10) as one:
+        host = f"Host: 127.0.0.1:{serving.server_port}\r\n"
+        one.sendall(f"POST /v1/moderations HTTP/1.1\r\n{host}".encode())
+        time.sleep(0.7)
+        one.sendall(b"Content-Length: 100\r\n\r\n")
+        started = time.monotonic()
+        with contextlib.suppress(OSError):
+            for _ in range(20):
+                one.sendall(b"a")
+                time.sleep(0.05)
+        assert one.recv(100).startswith(b"HTTP/1.1 408 ")
+        assert time.monotonic() - started < 1.8
+
+
+def test_those_who_only_hold_connections_make_room(serving):
+    held = [socket.create_connection(("127.0.0.1", serving.server_port)) for _ in range(8)]
+    time.sleep(0.6)
+    assert [ask(serving)[0].status for _ in range(3)] == [200] * 3
+    for one in held:
+        one.close()
+
+
+def test_a_large_request_lets_small_ones_pass_and_is_not_forgotten(serving):
+    scorer = serving.line.scorer
+    scorer.go.clear()
+    large = json.dumps({"input": ["a" * 90] * 9}).encode()
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(ask, serving)
+        wait_until(lambda: serving.answering == 1 and not serving.line.pieces)
+        slow = pool.submit(ask, serving, large)
+        wait_until(lambda: len(serving.line.pieces) == 1)
+        fast = pool.submit(ask, serving, b'{"input": "ab"}')
+        wait_until(lambda: len(serving.line.pieces) == 2)
+        assert serving.line.pieces[0].texts == ["ab"]
+        scorer.go.set()
+        assert [one.result()[0].status for one in (first, slow, fast)] == [200] * 3
+    assert len(slow.result()[1]["results"]) == 9
 
 
 def test_connections_are_bounded(serving):

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.bias_ir import male_first
+from fairlab.checks.json_text import from_json
 from fairlab.data.association_tests import read_own_tests
 from fairlab.data.groups import read_groups
 from fairlab.data.published.download import locate
@@ -25,7 +26,6 @@ from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.cced import cced_gap
 from fairlab.metrics.classification import spearman
 from fairlab.metrics.weat import associations, weat_effect_size
-from fairlab.text.json_text import from_json
 from fairlab.types import Group
 
 FOLDER = Path(__file__).parent

@@ -1,6 +1,6 @@
-"""Whether a model's numbers can mean anything: a small benchmark of behaviour, before the first reading is taken.
+"""Validity gate: a behavioural benchmark before the first reading, of whether a model's numbers are meaningful.
 
-A broken model must never look fair. One that embeds every text alike has no gap between any two groups.
+A broken model must never look fair. A model that embeds every text alike has no gap between any two groups.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fairlab.benchmarks.validity.weights import check_weights
 from fairlab.record import SAYS_NOTHING, Note
 from fairlab.types import FairlabError
 
-SHORTEST = 24  # tokens that every text of the checks has at most
+SHORTEST = 24  # maximum number of tokens in any text of the checks
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,10 @@ class Validity:
     """Result of the checks of a model.
 
     Attributes:
-        reason: why no number of the model may be taken; empty if numbers may be taken.
-        failures: why its numbers say nothing of bias; empty if the model is sound as far as the checks tell.
-        not_judged: checks that do not tell a sound model of this kind from a damaged one.
+        reason: Reason why no number of the model may be taken; empty if numbers may be taken.
+        failures: Reasons why its numbers say nothing about bias; empty if the model is sound as far as the checks can
+            tell.
+        not_judged: Checks that do not distinguish a sound model of this kind from a damaged one.
     """
 
     reason: str = ""
@@ -39,15 +40,15 @@ class Validity:
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Validity:
-        """Return the result that a record keeps as plain containers."""
+        """Return the result that a record stores as plain containers."""
         return cls(kept["reason"], tuple(kept["failures"]), tuple(kept["not_judged"]))
 
     def notes(self, about: str, phase: str = "") -> list[Note]:
-        """Return what must stand at the numbers of the model.
+        """Return the warnings to show with the numbers of the model.
 
         Args:
-            about: name of the benchmark whose numbers they are, or ``training``.
-            phase: label of the model; empty where whoever keeps the notes adds it.
+            about: Name of the benchmark that the numbers belong to, or ``training``.
+            phase: Label of the model; empty if the caller adds it.
         """
         failed = f"these numbers say nothing of bias: {'; '.join(self.failures)}"
         left_open = f"not judged whether the model is sound: {'; '.join(self.not_judged)}"
@@ -60,25 +61,25 @@ def refuse_failed(found: Validity, name: str) -> None:
     """Raise if a model failed a check.
 
     Raises:
-        FairlabError: it did.
+        FairlabError: The model failed a check.
     """
     if said := found.reason or "; ".join(found.failures):
         raise FairlabError(f"{name} was refused by strict=true: {said}; take a sound copy, or leave strict out")
 
 
 def warn_if_failed(backbone: Backbone) -> None:
-    """Check a model, and warn if its embeddings say nothing of bias."""
+    """Check a model, and warn if its embeddings are uninformative about bias."""
     found = validity(backbone)
     if said := found.reason or "; ".join(found.failures):
         warnings.warn(f"what this model embeds says nothing of bias: {said}", stacklevel=3)
 
 
 def validity(backbone: Backbone) -> Validity:
-    """Check weights, tokenizer, embeddings, and the language model where there is one; in this order.
+    """Check weights, tokenizer, embeddings, and the language model if there is one, in this order.
 
-    Weights and embeddings that are not finite, a tokenizer of another model and texts that cannot be told apart are a
-    reason to take no number. All else is said at the numbers: those of a random model may be wanted as a baseline, and
-    what is pretrained from random weights is measured before and after.
+    Weights and embeddings that are not finite, a tokenizer of another model and indistinguishable texts are reasons to
+    take no number. All other findings are noted with the numbers: those of a random model may be wanted as a baseline,
+    and a model pretrained from random weights is measured before and after.
     """
     backbone.on_first_embedding = None
     failures: list[str] = []
@@ -94,7 +95,7 @@ def validity(backbone: Backbone) -> Validity:
 def _findings(backbone: Backbone) -> Iterator[Finding]:
     yield from check_weights(backbone)
     yield from check_tokens(backbone)
-    rewrites = backbone.model.config.is_encoder_decoder and backbone.published is None  # it was not made to embed
+    rewrites = backbone.model.config.is_encoder_decoder and backbone.published is None  # it was not trained to embed
     if backbone.max_length < SHORTEST:
         yield not_judged(f"it reads {backbone.max_length} tokens, too few for the sentences of the check")
         return

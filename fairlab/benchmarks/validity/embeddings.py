@@ -1,4 +1,4 @@
-"""Checks of sentence embeddings: finite, spread, and changed by what changes the meaning.
+"""Checks of sentence embeddings: finite, spread, and sensitive to changes of meaning.
 
 Shape letters: N texts, D dimensions.
 """
@@ -17,21 +17,21 @@ from fairlab.benchmarks.validity.finding import Finding, failed, not_judged, ref
 from fairlab.benchmarks.validity.texts import ONE_WORD, ORDERS, PARAPHRASES, SENTENCES
 from fairlab.benchmarks.validity.tokens import word_embeddings
 
-LEAST_DISTANCE = 1e-6  # of two embeddings, in lengths of the longer one; arithmetic in float32 errs by a tenth of it
-LEAST_SPREAD = 2e-3  # of embeddings about their mean, in their own length; real models reach 0.17 and more
-LEAST_CHANGE = 1e-3  # of an embedding by another order or word, in distances of different sentences
-MOST_BY_PADDING = 0.1  # change of an embedding by padding, in distances of different sentences
+LEAST_DISTANCE = 1e-6  # between two embeddings, relative to the longer; the float32 error is a tenth of it
+LEAST_SPREAD = 2e-3  # of embeddings about their mean, relative to their length; real models reach 0.17 and more
+LEAST_CHANGE = 1e-3  # of an embedding by another order or word, relative to the distance of different sentences
+MOST_BY_PADDING = 0.1  # change of an embedding by padding, relative to the distance of different sentences
 CHANCE, SEPARATED = 0.62, 0.75  # share of right orders: at random 0.5 with a standard error of 0.06
-TWINS = 20  # shuffles of the word embeddings
-MOST_TOKENS = 2.0  # a word; finer tokens are letters, which mean little by themselves
+TWINS = 20  # number of shuffles of the word embeddings
+MOST_TOKENS = 2.0  # per word; finer tokens are letters, which have little meaning alone
 
 
 def check_embeddings(backbone: Backbone) -> Iterator[Finding]:
-    """Yield what is wrong with the embeddings of plain sentences.
+    """Yield defects of the embeddings of plain sentences.
 
     Embeddings that are not finite or the same for different sentences are refused. They fail if they hardly depend on
-    the sentence, if another order of its words or another word does not change them, if padding does, or if
-    paraphrases without a common word are no nearer to one another than other sentences.
+    the sentence, if another order of its words or another word does not change them, if padding does, or if paraphrases
+    without a common word are no nearer to each other than other sentences.
     """
     found = backbone.embed(SENTENCES)
     if not bool(torch.isfinite(found).all()):
@@ -79,16 +79,16 @@ def _distances(backbone: Backbone, pairs: Sequence[tuple[str, str]]) -> list[flo
 
 
 def _embedded_anew(backbone: Backbone, texts: Sequence[str]) -> Tensor:
-    """Return the embedding (D) of the first of texts that are padded to one length."""
+    """Return the embedding (D) of the first text, with all texts padded to the same length."""
     with backbone.remembering():
         return backbone.embed(texts)[0]
 
 
 def check_words(backbone: Backbone) -> Iterator[Finding]:
-    """Yield whether the word embeddings bring paraphrases together better than their own shuffled rows do.
+    """Yield a finding if the word embeddings do not separate paraphrases better than their own shuffled rows do.
 
-    They do in every trained model whose tokens are words or their parts, so that shuffled rows, a vocabulary of another
-    order and random weights are told.
+    They do so in every trained model whose tokens are words or parts of words. The check therefore detects shuffled
+    rows, a vocabulary in another order and random weights.
     """
     texts = [text for pair in PARAPHRASES for text in pair]
     special = set(backbone.tokenizer.all_special_ids)
@@ -121,7 +121,7 @@ def paraphrase_share(sentences: Tensor) -> float:
     """Return how often a sentence is nearer to its paraphrase than to another one: 1 always, 0.5 by chance.
 
     Args:
-        sentences: embeddings (N, D), each followed by that of its paraphrase.
+        sentences: Embeddings (N, D), each followed by the embedding of its paraphrase.
     """
     similarities = _similarities(sentences)
     own = similarities.diag()
@@ -138,14 +138,14 @@ def paraphrase_strength(sentences: Tensor) -> float:
 
 
 def _similarities(sentences: Tensor) -> Tensor:
-    """Return cosine similarities (N/2, N/2) of sentences with paraphrases, about the mean of all."""
+    """Return cosine similarities (N/2, N/2) of sentences with paraphrases, centred on the mean of all."""
     lengths = normalize(sentences, dim=1)
     centred = normalize(lengths - lengths.mean(dim=0), dim=1)
     return centred[::2] @ centred[1::2].T
 
 
 def word_means(backbone: Backbone) -> Tensor:
-    """Return the mean word embeddings (N, D) of the paraphrases, special tokens left out."""
+    """Return the mean word embeddings (N, D) of the paraphrases, without special tokens."""
     special = set(backbone.tokenizer.all_special_ids)
     texts = [text for pair in PARAPHRASES for text in pair]
     token_ids = [[token for token in ids if token not in special] or ids for ids in backbone.tokenize(texts)]

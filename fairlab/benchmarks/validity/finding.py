@@ -1,4 +1,4 @@
-"""A result of one check of a model."""
+"""Result of one check of a model."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from enum import Enum
 
 
 class Weight(Enum):
-    """How much a finding weighs.
+    """Severity of a finding.
 
-    ``REFUSED``: no number can be taken. ``FAILED``: numbers can be taken and say nothing of bias. ``NOT_JUDGED``: the
-    check does not tell a sound model of this kind from a damaged one.
+    ``REFUSED``: no number can be taken. ``FAILED``: numbers can be taken but are uninformative about bias.
+    ``NOT_JUDGED``: the check does not distinguish a sound model of this kind from a damaged one.
     """
 
     REFUSED = "refused"
@@ -20,11 +20,11 @@ class Weight(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found.
+    """Finding of a check.
 
     Attributes:
-        weight: how much it weighs.
-        text: part of a sentence for the reader of the numbers.
+        weight: Severity of the finding.
+        text: Part of a sentence for the reader of the numbers.
     """
 
     weight: Weight
@@ -32,12 +32,12 @@ class Finding:
 
 
 def refused(text: str) -> Finding:
-    """Return a finding by which no number can be taken."""
+    """Return a finding that prevents taking any number."""
     return Finding(Weight.REFUSED, text)
 
 
 def failed(text: str) -> Finding:
-    """Return a finding by which numbers say nothing of bias."""
+    """Return a finding that makes numbers uninformative about bias."""
     return Finding(Weight.FAILED, text)
 
 

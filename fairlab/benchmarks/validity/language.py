@@ -1,4 +1,4 @@
-"""Whether a language model finds sentences likelier than the same words in disorder, or words in a wrong place."""
+"""Check whether a language model prefers sentences to shuffled words, and words in their place to misplaced ones."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from fairlab.benchmarks.validity.texts import PLACES, SENTENCES
 from fairlab.benchmarks.validity.tokens import word_embeddings
 from fairlab.types import CannotScore
 
-LEAST_LEARNED = 0.1  # by which share the loss of a language model must lie below that of a uniform guess
+LEAST_LEARNED = 0.1  # minimum relative reduction of a language model's loss below the loss of a uniform guess
 CHANCE, SEPARATED = 0.7, 0.85  # share of words found likelier in their place: at random 0.5, with an error of 0.1
 
 
 def check_language(backbone: Backbone) -> Iterator[Finding]:
-    """Yield whether a language model is no better than chance; nothing of a model without such a head."""
+    """Yield a finding if a language model is hardly better than chance; a model without such a head has no finding."""
     if backbone.model.config.is_encoder_decoder:
         if backbone.published is None and backbone.model.get_output_embeddings() is not None:
             yield from _check_rewriting(backbone)
@@ -65,17 +65,17 @@ def _chance(scorer: MaskedLM | CausalLM, backbone: Backbone) -> str:
 
 
 def _share_of_words(scorer: MaskedLM | CausalLM) -> float:
-    """Return how often a word is likelier in its place than the one it is exchanged with."""
+    """Return how often a word is likelier in its place than the word it is exchanged with."""
     words = [word for _, word in PLACES]
     exchanged = [words[k ^ 1] for k in range(len(words))]
     right, wrong = (_word_scores(scorer, some) for some in (words, exchanged))
-    # Both words of a pair stand in both sums, so that a common word gains nothing.
+    # Both words of a pair are in both sums, so that a common word has no advantage.
     pairs = right[::2] + right[1::2] > wrong[::2] + wrong[1::2]
     return float(pairs.mean())
 
 
 def _word_scores(scorer: MaskedLM | CausalLM, words: Sequence[str]) -> NDArray[np.float64]:
-    """Return the log-probability of each sentence of ``PLACES`` with a word put in; of a masked LM, of the word."""
+    """Return log-probabilities of ``PLACES`` sentences with a word inserted; for a masked LM, of the word only."""
     texts = [text.format(word) for (text, _), word in zip(PLACES, words, strict=True)]
     if isinstance(scorer, CausalLM):
         return scorer.log_likelihoods(texts).sums
@@ -92,7 +92,7 @@ def _inserted(ids: Sequence[int], others: Sequence[int]) -> list[int]:
 
 
 def _check_rewriting(backbone: Backbone) -> Iterator[Finding]:
-    """Yield whether an encoder-decoder writes a sentence as likely after another sentence as after itself."""
+    """Yield a failure if an encoder-decoder writes a sentence after another one as likely as after itself."""
     own = _given(backbone, SENTENCES)
     other = _given(backbone, (*SENTENCES[1:], SENTENCES[0]))
     if not bool((own > other).float().mean() > CHANCE):

@@ -1,4 +1,4 @@
-"""Whether an encoder reads words by their context, compared with its own twin of shuffled weights.
+"""Check whether an encoder reads words by their context, compared with its own twin of shuffled weights.
 
 Shape letters: N sentences, T tokens, H width of a hidden state.
 """
@@ -19,19 +19,20 @@ from fairlab.benchmarks.validity.embeddings import paraphrase_strength, word_mea
 from fairlab.benchmarks.validity.finding import Finding, failed, not_judged
 from fairlab.benchmarks.validity.texts import PARAPHRASES, SENSES
 
-LEAST = 0.15  # share of the way from the twin to a perfect reader
+LEAST = 0.15  # relative position between the twin (0) and a perfect reader (1)
 JUDGED = 0.25  # above it, any encoder passes
-OF_SENTENCES = 0.5  # least of an encoder whose embeddings show that it was trained for sentences; those reach 0.66
-STRONGER = 1.2  # times: paraphrases stand out by embeddings of sentences over means of words, where it was so trained
+OF_SENTENCES = 0.5  # minimum for an encoder trained for sentences, as its embeddings show; those reach 0.66
+STRONGER = 1.2  # times: separation of paraphrases by sentence embeddings over word means, if so trained
 
 
 def check_senses(backbone: Backbone) -> Iterator[Finding]:
-    """Yield whether the layers of an encoder tell the senses of a word no better than those of its twin.
+    """Yield a finding if an encoder's layers hardly separate the senses of a word better than its twin's do.
 
-    In every layer, a word's hidden states of one sense should be nearer to one another than to those of the other. How
-    often they are is averaged over layers, and placed between the share of the twin, 0, and 1. An encoder whose
-    sentence embeddings show paraphrases much better than its word embeddings do was trained for sentences; it has to
-    reach more than one that was not. A model that reads from left to right is not asked: the context may come later.
+    In every layer, a word's hidden states of one sense should be nearer to each other than to states of the other
+    sense. The share of such cases is averaged over layers, and rescaled so that the share of the twin is 0 and a
+    perfect share is 1. An encoder whose sentence embeddings separate paraphrases much better than its word embeddings
+    was trained for sentences, and must reach more than others. A model that reads from left to right is skipped, since
+    the context may come later.
     """
     places = _places(backbone)
     if places is None or not _reads_ahead(backbone):
@@ -58,7 +59,7 @@ def _texts() -> list[str]:
 
 
 def _places(backbone: Backbone) -> list[int] | None:
-    """Return the position of the ambiguous word's first token in each text; None where the tokenizer cannot say."""
+    """Return the ambiguous word's first token position in each text, or None if the tokenizer does not provide it."""
     words = [word for word, *_ in SENSES for _ in range(4)]
     if not backbone.tokenizer.is_fast:
         return None
@@ -73,7 +74,7 @@ def _places(backbone: Backbone) -> list[int] | None:
 
 
 def _reads_ahead(backbone: Backbone) -> bool:
-    """Return whether the state at the first tokens depends on what comes later."""
+    """Check whether the state at the first tokens depends on later tokens."""
     states = _states(backbone, ["The plant needs water and light.", "The plant needs workers and a roof."])[-1]
     first = states[:, 1]
     return float((first[0] - first[1]).norm()) > 1e-5 * float(first.norm())
@@ -106,9 +107,9 @@ def _states(backbone: Backbone, texts: list[str]) -> list[Tensor]:
 
 @contextmanager
 def shuffled_twin(backbone: Backbone) -> Iterator[None]:
-    """Let the outputs of every linear layer be in a random order inside: as if the rows of its weights were shuffled.
+    """Permute the outputs of every linear layer inside the context, as if the rows of its weights were shuffled.
 
-    The twin has the model's own embeddings, norms and sizes of weights, and nothing of what was learned in its layers.
+    The twin has the model's own embeddings, norms and sizes of weights, but not the knowledge learned in its layers.
     """
     random = torch.Generator().manual_seed(0)
     hooks = []

@@ -1,6 +1,6 @@
-"""Plain English that the gate reads: sentences, paraphrases, exchanged words, and words of two senses.
+"""Plain English texts for the gate: sentences, paraphrases, exchanged words, and words of two senses.
 
-All of it was written for the project.
+All of them were written for the project.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SENTENCES = (
     "I do not know what you want me to do about it.",
 )
 
-# Two sentences of one meaning that share no word.
+# Two sentences with the same meaning and no common word.
 PARAPHRASES = (
     ("A physician examined the sick child.", "Some doctor looked at an ill kid."),
     ("The automobile would not start.", "My car's engine failed to turn on."),
@@ -43,7 +43,7 @@ PARAPHRASES = (
     ("The river flooded the village.", "High water from a stream drowned several small towns."),
 )
 
-# The same words in another order, and of another meaning.
+# The same words in another order, with another meaning.
 ORDERS = (
     ("The dog bit the man.", "The man bit the dog."),
     ("Anna gave Peter a book.", "Peter gave Anna a book."),
@@ -59,7 +59,7 @@ ONE_WORD = (
     ("My brother likes tea.", "My sister likes tea."),
 )
 
-# Sentences with a place for a word, and the word that belongs there; neighbours exchange their words.
+# Sentences with a gap, and the word that belongs there; neighbours exchange their words.
 PLACES = (
     ("The children went to {} in the morning.", "school"),
     ("The boat went down the {} to the sea.", "river"),
@@ -87,7 +87,7 @@ PLACES = (
     ("She plays the {} in an orchestra.", "violin"),
 )
 
-# A word, two sentences where it has one sense, and two where it has another.
+# A word, two sentences with one of its senses, and two with another.
 SENSES = (
     (
         "bank",

@@ -1,4 +1,4 @@
-"""Checks of the tokenizer: one that belongs to the model, knows English, and treats capitals as its vocabulary does."""
+"""Checks of the tokenizer: it belongs to the model, knows English, and treats capitals as its vocabulary does."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fairlab.benchmarks.validity.finding import Finding, failed, refused
 from fairlab.benchmarks.validity.texts import SENTENCES
 
 MOST_UNKNOWN = 0.5  # share of tokens
-LEAST_CAPITALS = 0.02  # share of the vocabulary's words that makes it one with capitals
+LEAST_CAPITALS = 0.02  # minimum share of the vocabulary's words with capitals in a cased vocabulary
 CAPITAL = re.compile("[A-Z]")
 
 
 def check_tokens(backbone: Backbone) -> Iterator[Finding]:
-    """Yield what is wrong with the tokenizer."""
+    """Yield defects of the tokenizer."""
     rows, highest = len(word_embeddings(backbone)), max(backbone.tokenizer.get_vocab().values(), default=-1)
     if highest >= rows:
         yield refused(
@@ -41,7 +41,7 @@ def word_embeddings(backbone: Backbone) -> Tensor:
 
 
 def _read(backbone: Backbone, texts: tuple[str, ...]) -> tuple[list[int], int]:
-    """Return the tokens of texts without special ones, and how many of them are unknown."""
+    """Return the tokens of texts without special ones, and the number of unknown tokens among them."""
     tokenizer = backbone.tokenizer
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     ids = [token for text in backbone.tokenize(texts) for token in text if token not in special]
@@ -49,7 +49,7 @@ def _read(backbone: Backbone, texts: tuple[str, ...]) -> tuple[list[int], int]:
 
 
 def _check_capitals(backbone: Backbone, unknown: int) -> Iterator[Finding]:
-    """Yield whether the tokenizer keeps capitals that its vocabulary lacks, or lowers those that it has."""
+    """Yield a failure if the tokenizer keeps capitals that its vocabulary lacks, or lowers those that it has."""
     tokenizer = backbone.tokenizer
     ids, lower_unknown = _read(backbone, tuple(text.lower() for text in SENTENCES))
     if lower_unknown < unknown:

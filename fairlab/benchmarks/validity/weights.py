@@ -1,4 +1,4 @@
-"""Checks of the weights: finite, read whole, and structured in every layer."""
+"""Checks of the weights: finite, completely read, and structured in every layer."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from transformers.pytorch_utils import Conv1D
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.validity.finding import Finding, failed, refused
 
-NARROWEST = 64  # rows and columns of a matrix whose structure can be told from chance
-LARGEST = 2048  # rows and columns that are looked at
-STEPS = 8  # of the power iteration, which come within a hundredth of a random matrix's largest singular value
+NARROWEST = 64  # minimum rows and columns of a matrix whose structure can be distinguished from chance
+LARGEST = 2048  # maximum number of rows and columns checked
+STEPS = 8  # steps of the power iteration, within a hundredth of a random matrix's largest singular value
 LEAST_STRUCTURE = 1.05  # times the largest singular value of random numbers; real layers reach 1.7 and more
 LAYER = re.compile(r"\.(\d+)\.")
 
 
 def check_weights(backbone: Backbone) -> Iterator[Finding]:
-    """Yield what is wrong with the weights.
+    """Yield defects of the weights.
 
     A layer is random if none of its matrices has a singular value beyond those of the same numbers in random order,
     which are at most ``std * (sqrt(rows) + sqrt(columns))`` (Marchenko and Pastur 1967). Encoder-decoders are left out:
-    the one that fairlab makes begins with small random weights beside those that copy.
+    the one that fairlab constructs starts with small random weights in addition to copying ones.
     """
     for name, parameter in backbone.named_parameters():
         if parameter.is_floating_point() and not bool(torch.isfinite(parameter).all()):
@@ -42,7 +42,7 @@ def check_weights(backbone: Backbone) -> Iterator[Finding]:
 
 
 def random_layers(body: nn.Module) -> list[int]:
-    """Return the numbers of the layers whose matrices are all random; matrices narrower than 64 are passed over."""
+    """Return the numbers of the layers whose matrices are all random; matrices narrower than 64 are skipped."""
     found: dict[int, list[float]] = defaultdict(list)
     for name, module in body.named_modules():
         layer = LAYER.search(f".{name}.")

@@ -11,11 +11,11 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.json_text import from_json
 from fairlab.data.published.download import locate
 from fairlab.data.published.tasks import HUB, Example, Task, find_task
 from fairlab.data.stream.formats import BadRow, found_in
 from fairlab.data.stream.saved import opened, saved_folder
-from fairlab.text.json_text import from_json
 from fairlab.types import DataUnavailable, FairlabError
 
 SUFFIXES = (".tsv", ".json", ".jsonl", ".csv", ".parquet")

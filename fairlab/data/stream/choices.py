@@ -15,12 +15,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from fairlab.augmentation.perturbation import CHOICE, Perturbation, text_sha256
+from fairlab.checks.json_text import from_json
 from fairlab.data.published.tasks import Example
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.manifest import data_files
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.text.fields import join_fields
-from fairlab.text.json_text import from_json
 from fairlab.types import DataUnavailable, FairlabError, Row
 
 CHOICES = "choices.jsonl"

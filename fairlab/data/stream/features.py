@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.hub import Licence, licence_in
 from fairlab.data.stream.formats import FORMATS
-from fairlab.data.stream.manifest import NAME
+from fairlab.data.stream.manifest import NAME, read_manifest
 from fairlab.data.stream.rows import TASK
 from fairlab.data.stream.saved import opened, saved_folder
 from fairlab.types import FairlabError
@@ -43,12 +43,9 @@ def description_of(source: str) -> Described:
     Raises:
         FairlabError: it holds pictures, sound or other bytes, which are not texts.
     """
-    import datasets
-
     path, folder = Path(source), saved_folder(source)
     if (path / NAME).is_file():  # made by fairlab
-        columns = json.loads((path / NAME).read_text(encoding="utf-8")).get("columns", {})
-        found = Described(datasets.Features.from_dict(columns), licence_in(path))
+        found = Described(_of_columns(path / NAME), licence_in(path))
     elif folder is None and (path.exists() or path.suffix in FORMATS or source.startswith(TASK)):
         found = Described(_of_parquet(path) if path.suffix == ".parquet" else {})
     else:
@@ -60,6 +57,21 @@ def description_of(source: str) -> Described:
                 f"the column '{name}' of {source} holds bytes, such as pictures or sound; leave it out of the data"
             )
     return found
+
+
+def _of_columns(manifest: Path) -> Mapping[str, Any]:
+    """Return the types of columns in a manifest.
+
+    Raises:
+        FairlabError: they are no types that datasets knows.
+    """
+    import datasets
+
+    columns = read_manifest(manifest).get("columns", {})
+    try:
+        return datasets.Features.from_dict(columns)
+    except Exception as error:  # whatever datasets raises for what is no type
+        raise FairlabError(f"{manifest}: columns names no types of datasets; run fairlab.augment again") from error
 
 
 def _of_parquet(path: Path) -> Mapping[str, Any]:

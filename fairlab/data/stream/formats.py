@@ -14,9 +14,10 @@ from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from fairlab.checks.json_text import from_json
 from fairlab.data.stream.saved import one_split, opened, saved_folder
+from fairlab.files import check_folder
 from fairlab.text import gutenberg
-from fairlab.text.json_text import from_json
 from fairlab.text.sentences import SENTENCE_END
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -80,7 +81,9 @@ def input_files(folder: Path) -> list[Path]:
 
     Raises:
         DataUnavailable: there are none.
+        FairlabError: a link leads out of the folder.
     """
+    check_folder(folder)
     files = sorted(path for path in folder.glob("*.txt") if path.is_file())
     if not files:
         raise DataUnavailable(

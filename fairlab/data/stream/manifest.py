@@ -7,16 +7,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
+from fairlab.checks.foreign import read_json, require_form
 from fairlab.data.published.task_files import examples_digest
 from fairlab.data.stream.formats import BadRow, input_files
 from fairlab.data.stream.rows import TASK, read_rows, task_examples
 from fairlab.data.stream.saved import one_split, saved_folder
 from fairlab.data.stream.shards import BAD, split_of
-from fairlab.files import sha256, write_whole
+from fairlab.files import check_folder, inside, sha256, write_whole
 from fairlab.rewriting.group_rewriters import NO_WORD
-from fairlab.types import DataUnavailable, FairlabError, Row
+from fairlab.types import DataUnavailable, FairlabError, Natural, Row
 
 NAME = "manifest.json"
 
@@ -135,16 +136,54 @@ def data_files(folder: Path) -> list[Path]:
             f"{folder} has no {NAME}: it is no output of fairlab.augment, or one that has not finished; run that "
             "command again to finish it"
         )
-    try:
-        listed = [
-            shard["data"] for shard in json.loads(manifest.read_text(encoding="utf-8"))["shards"] if "data" in shard
-        ]
-    except (ValueError, KeyError, TypeError) as error:
-        raise FairlabError(f"{manifest} is damaged; run fairlab.augment again") from error
-    for entry in listed:
-        path = folder / entry["file"]
+    check_folder(folder)
+    listed = [shard["data"] for shard in read_manifest(manifest)["shards"] if "data" in shard]
+    for number, entry in enumerate(listed):
+        path = inside(folder, entry["file"], f"{manifest}, shards[{number}].data")
         if not path.is_file():
             raise DataUnavailable(f"{path} is missing though {NAME} lists it; run fairlab.augment again to restore it")
         if sha256(path) != entry["sha256"]:
             raise FairlabError(f"{path} is not as fairlab.augment wrote it; run that command again to restore it")
     return [folder / entry["file"] for entry in listed]
+
+
+class ShardFile(TypedDict):
+    """What a manifest says of a file of a shard."""
+
+    file: str
+    sha256: str
+
+
+class CountedFile(ShardFile, total=False):
+    """The same with the number of its rows, which older manifests lack."""
+
+    rows: Natural
+
+
+class ManifestNeeds(TypedDict):
+    """Keys that every manifest has."""
+
+    shards: list[dict[str, CountedFile]]
+
+
+class ManifestFile(ManifestNeeds, total=False):
+    """Layout of ``manifest.json``; see :class:`Manifest`."""
+
+    fairlab: str
+    source: dict[str, Any]
+    made_by: dict[str, Any]
+    read: Natural
+    reasons: dict[str, int]
+    counts: dict[str, int]
+    columns: dict[str, Any]
+
+
+def read_manifest(file: Path) -> dict[str, Any]:
+    """Return the content of a manifest.
+
+    Raises:
+        FairlabError: it is no JSON, or not of the layout of :class:`ManifestFile`.
+    """
+    content = read_json(file)
+    require_form(file, content, ManifestFile)
+    return content  # type: ignore[no-any-return]

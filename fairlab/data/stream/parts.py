@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.foreign import read_json
 from fairlab.files import sha256, write_whole
+from fairlab.types import FairlabError
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,16 @@ class FinishedPart:
     def read(self) -> dict[str, Any] | None:
         """Return the summary, or None if the part is not finished."""
         try:
-            found: dict[str, Any] = json.loads(self.summary.read_text(encoding="utf-8"))
+            found: dict[str, Any] = read_json(self.summary)
             whole = all(is_as_listed(self.folder / entry["file"], entry) for entry in found["files"].values())
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):  # cut short, or of another version
+        except (
+            FairlabError,
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+        ):  # cut short, or of another version
             return None
         return found if whole else None
 
@@ -66,8 +75,8 @@ def changed_facts(file: Path, facts: Mapping[str, Any]) -> list[str]:
         facts: Present facts, ready for JSON.
     """
     try:
-        before = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        before = read_json(file)
+    except FairlabError:
         before = None
     now = json.loads(json.dumps(facts))
     if not isinstance(before, dict):

@@ -24,6 +24,11 @@ TASK = "task:"  # before the name of a labelled task
 BROKEN = re.compile("[\0\ud800-\udfff]")
 
 
+def broken_in_words(found: str) -> str:
+    """Return what a character that :data:`BROKEN` finds is called."""
+    return "a NUL character" if found == "\0" else "half a surrogate pair"
+
+
 def read_rows(source: str, field: str | Sequence[str] = "text", *, every_split: bool = False) -> Iterator[Row | BadRow]:
     """Rows of a file, of a saved data set, of one of the hub, or of a labelled task, in order.
 
@@ -132,7 +137,7 @@ def _rows(
         name = str(fields.get("id", number))
         for part, content in (("text", text), ("id", name)):
             if broken := BROKEN.search(content):
-                what = "a NUL character" if broken.group() == "\0" else "half a surrogate pair"
+                what = broken_in_words(broken.group())
                 yield BadRow(place, f"the {part} holds {what}", ascii(content)[:SHOWN], split)
                 break
         else:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.reach import no_answer_of
+from fairlab.checks.foreign import read_object, require_form
+from fairlab.files import check_folder, inside
 from fairlab.types import DataUnavailable, FairlabError
 
 if TYPE_CHECKING:  # datasets takes seconds to import
@@ -66,12 +68,31 @@ def _from_disk(folder: Path) -> dict[str, datasets.Dataset]:
     import datasets
     import pyarrow
 
+    _check_saved(folder)
     try:
         found = datasets.load_from_disk(str(folder))
     except (OSError, ValueError, KeyError, TypeError, pyarrow.ArrowException) as error:
         reason = " ".join(str(error).split())[:SHOWN]
         raise FairlabError(f"the data set saved in {folder} is damaged ({reason}); save it there again") from error
     return dict(found) if isinstance(found, datasets.DatasetDict) else {ONE: found}
+
+
+def _check_saved(folder: Path) -> None:
+    """Refuse a saved data set that reaches out of its folder, or whose descriptions are none.
+
+    Raises:
+        FairlabError: a link or a name of a file leads elsewhere, or a description is no JSON object.
+    """
+    check_folder(folder)
+    for file in (*folder.rglob("state.json"), *folder.rglob("dataset_dict.json")):
+        content = read_object(file)
+        require_form(file, content.get("splits", []), list[str], "splits")
+        for split in content.get("splits", []):
+            inside(file.parent, split, f"{file}, splits")
+        listed = content.get("_data_files", [])
+        require_form(file, listed, list[dict[str, str]], "_data_files")
+        for entry in listed:
+            inside(file.parent, entry.get("filename"), f"{file}, _data_files")
 
 
 def _from_hub(name: str, config: str | None) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.json_text import from_json
 from fairlab.judge.opening import LARGEST, json_object, number
 from fairlab.judge.scores import ToolRun, item_scores, text_hash
-from fairlab.text.json_text import from_json
 from fairlab.types import FairlabError
 
 TOOL = "HELM"

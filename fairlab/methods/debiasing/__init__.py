@@ -1,1 +1,1 @@
-"""Debiasing of classifiers that learn shortcuts: how training examples are weighted, or what is learned beside them."""
+"""Debiasing of classifiers that learn shortcuts, by weights of training examples or by auxiliary models."""

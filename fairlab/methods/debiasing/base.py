@@ -1,4 +1,4 @@
-"""What every debiasing of a classifier does: prepare before training, give the loss, and finish after it."""
+"""Interface of debiasing for classifiers: preparation before training, the loss, and changes after training."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fairlab.types import FairlabError
 
 
 class Debiasing:
-    """Cross-entropy; each debiasing changes a part of it.
+    """Plain cross-entropy, and base class of debiasing strategies that change a part of it.
 
     Attributes:
-        name: name by which it is chosen, ``debiasing=NAME``.
+        name: Name for the selection by ``debiasing=NAME``.
     """
 
     title = "cross-entropy without debiasing"
@@ -23,24 +23,24 @@ class Debiasing:
     name = "none"
 
     def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:
-        """Look at the training examples, and train on a copy of the backbone what the loss needs."""
+        """Read the training examples, and train auxiliary models for the loss on a copy of the backbone."""
 
     def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
-        """The loss on a batch of training examples, from outputs (B, L)."""
+        """Return the loss on a batch of training examples, from outputs (B, L)."""
         return nn.functional.cross_entropy(outputs, batch.labels)
 
     def weight(self, batch: LabelledBatch) -> float:
-        """What the loss on a batch is a mean over: examples, or the sum of their weights."""
+        """Return the denominator of the mean loss on a batch: the number of examples, or the sum of their weights."""
         return len(batch.labels)
 
     def finish(self, backbone: Backbone) -> None:
-        """Change what the trained classifier gives."""
+        """Change the outputs of the trained classifier."""
 
     def second_texts(self, data: LabelledTexts) -> list[str]:
-        """The claim, or hypothesis, of every training example.
+        """Return the claim, or hypothesis, of every training example.
 
         Raises:
-            FairlabError: the task has single texts or scores, or answers to choose from.
+            FairlabError: The task has single texts or scores, or answers to choose from.
         """
         task = data.task
         if not task.labels or task.options or data.examples["train"][0].second is None:
@@ -51,6 +51,6 @@ class Debiasing:
 
 
 def weighted_cross_entropy(outputs: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
-    """Sum of w CE over the examples of a batch, divided by the sum of w; 0 where all weights are."""
+    """Return the sum of w CE over the examples of a batch, divided by the sum of w; 0 if all weights are 0."""
     losses = nn.functional.cross_entropy(outputs, labels, reduction="none")
     return (weights * losses).sum() / weights.sum().clamp(min=torch.finfo(weights.dtype).tiny)

@@ -1,7 +1,7 @@
-"""Classifiers trained beside the one that is wanted: of claims alone, or of the same pairs.
+"""Auxiliary classifiers for debiasing: of claims alone, or of the same pairs.
 
-A classifier of 2,000 claims knows them by heart after a few passes, and would call every one of them biased. So what it
-says of a training example is asked of one that was trained on the other half.
+A classifier of 2,000 claims memorises them after a few passes, and would call every one of them biased. Each training
+example is therefore scored by a classifier that was trained on the other half.
 Shape letters: N examples, L labels.
 """
 
@@ -27,7 +27,7 @@ CLIP = 1.0  # norm of the gradient
 
 @dataclass(frozen=True)
 class Tuning:
-    """How such a classifier is trained: passes over the examples, peak learning rate of AdamW, examples in a batch."""
+    """Training settings of an auxiliary classifier: number of epochs, peak learning rate of AdamW, batch size."""
 
     epochs: int
     lr: float
@@ -37,7 +37,10 @@ class Tuning:
 def fine_tuned(
     backbone: Backbone, pairs: Sequence[Pair], labels: Sequence[int], names: Sequence[str], tuning: Tuning, seed: int
 ) -> Backbone:
-    """A copy of the backbone under a new head, trained on texts or pairs; the linear rise takes a twentieth."""
+    """Train a copy of the backbone under a new head on texts or pairs.
+
+    The linear warm-up takes a twentieth of the steps.
+    """
     torch.manual_seed(seed)
     found = copy.deepcopy(backbone)
     found.model = with_classifier(found, names)
@@ -62,7 +65,7 @@ def fine_tuned(
 
 
 def log_probabilities(classifier: Backbone, names: Sequence[str], pairs: Sequence[Pair]) -> NDArray[np.float32]:
-    """Logarithms of what a classifier believes of texts or pairs, (N, L)."""
+    """Return a classifier's log-probabilities of texts or pairs, (N, L)."""
     found = torch.tensor(Classifier(classifier, names).outputs(pairs))
     return found.log_softmax(dim=1).numpy()
 
@@ -70,12 +73,12 @@ def log_probabilities(classifier: Backbone, names: Sequence[str], pairs: Sequenc
 def out_of_sample(
     backbone: Backbone, pairs: Sequence[Pair], labels: Sequence[int], names: Sequence[str], tuning: Tuning, seed: int
 ) -> NDArray[np.float32]:
-    """Log-probabilities (N, L) of each text or pair by a classifier trained on the half that it is not in.
+    """Return log-probabilities (N, L) of each text or pair, by a classifier trained on the half without it.
 
-    Equal last texts are in the same half, whichever the seed.
+    Equal last texts are in the same half for every seed.
     """
     first_half = np.array([in_first_half(pair[-1] or pair[0]) for pair in pairs])
-    found = np.full((len(pairs), len(names)), -np.log(len(names)), dtype=np.float32)  # where the other half is empty
+    found = np.full((len(pairs), len(names)), -np.log(len(names)), dtype=np.float32)  # if the other half is empty
     for half in (first_half, ~first_half):
         asked, learned = np.flatnonzero(half).tolist(), np.flatnonzero(~half).tolist()
         if asked and learned:
@@ -85,5 +88,5 @@ def out_of_sample(
 
 
 def in_first_half(text: str) -> bool:
-    """A fixed choice of half of all texts."""
+    """Return whether a text belongs to the fixed first half of all texts."""
     return hashlib.sha256(f"bias {text}".encode()).digest()[0] < 128

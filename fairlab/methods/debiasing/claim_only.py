@@ -1,4 +1,4 @@
-"""Debiasing by what a classifier believes that reads the claim, or hypothesis, alone.
+"""Base of debiasing that uses the predictions of a classifier of the claim, or hypothesis, alone.
 
 Source: Karimi Mahabadi et al. 2020, "End-to-End Bias Mitigation by Modelling Biases in Corpora", section 3.
 """
@@ -16,15 +16,15 @@ from fairlab.types import Count, Positive
 
 
 class ClaimOnly(Debiasing):
-    """Knows of every training example what the claim alone gives away.
+    """Debiasing with a claim-only classifier's prediction for every training example.
 
     Args:
-        epochs: passes of the claim-only classifier over its half of the claims.
-        lr: peak learning rate of the claim-only classifier.
-        batch_size: number of examples in a batch of the claim-only classifier.
+        epochs: Number of passes of the claim-only classifier over its half of the claims.
+        lr: Peak learning rate of the claim-only classifier.
+        batch_size: Number of examples in a batch of the claim-only classifier.
 
     Attributes:
-        log_bias: log-probabilities (N, L) of the claim-only classifier for every training example, out of sample; see
+        log_bias: Log-probabilities (N, L) of the claim-only classifier for every training example, out of sample; see
             :mod:`fairlab.methods.debiasing.bias_model`.
     """
 
@@ -34,11 +34,11 @@ class ClaimOnly(Debiasing):
         self.tuning = Tuning(epochs, lr, batch_size)
 
     def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:
-        """Train the claim-only classifier on either half of the claims, and ask it of the other."""
+        """Train the claim-only classifier on each half of the claims, and apply it to the other half."""
         claims = [(claim, None) for claim in self.second_texts(data)]
         labels = [int(example.label) for example in data.examples["train"]]
         self.log_bias = torch.from_numpy(out_of_sample(backbone, claims, labels, data.task.labels, self.tuning, seed))
 
     def bias_of(self, positions: Tensor) -> Tensor:
-        """Its log-probabilities (B, L) of training examples."""
+        """Return the claim-only classifier's log-probabilities (B, L) of training examples."""
         return self.log_bias[positions.cpu()].to(positions.device)

@@ -1,7 +1,7 @@
-"""CLEVER: what the claim alone would say is subtracted from what claim and evidence say, when the classifier is used.
+"""CLEVER: at inference, claim-only outputs are subtracted from the outputs for claim and evidence.
 
-Source: Xu et al. 2023, "Counterfactual Debiasing for Fact Verification", section 3; scale and space of the subtraction
-are not in what of it could be read, and are settings.
+Source: Xu et al. 2023, "Counterfactual Debiasing for Fact Verification", section 3. The parts of the paper that could
+be read do not give the scale and space of the subtraction, which are settings here.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from fairlab.types import Count, FairlabError, Positive
 
 
 class Clever(Debiasing):
-    """Trains a claim-only classifier beside the plain one; the exported model holds both.
+    """Debiasing with a claim-only classifier trained next to the plain classifier; the exported model holds both.
 
-    Weights are chosen by the plain classifier's measure, since nothing is subtracted before training has ended.
+    The weights are selected by the plain classifier's metric, because the subtraction begins only after training.
 
     Args:
-        epochs: passes of the claim-only classifier over the claims.
-        lr: peak learning rate of the claim-only classifier.
-        batch_size: number of examples in a batch of the claim-only classifier.
-        scale: factor on the outputs that are subtracted, >= 0.
-        space: outputs that are subtracted: ``logits`` or ``probabilities``.
+        epochs: Number of passes of the claim-only classifier over the claims.
+        lr: Peak learning rate of the claim-only classifier.
+        batch_size: Number of examples in a batch of the claim-only classifier.
+        scale: Factor on the outputs that are subtracted, >= 0.
+        space: Kind of outputs to subtract: ``logits`` or ``probabilities``.
 
     Raises:
-        FairlabError: a value is out of range.
+        FairlabError: A value is out of range.
     """
 
     title = "counterfactual inference (CLEVER)"
@@ -60,5 +60,5 @@ class Clever(Debiasing):
         self.claim_only = fine_tuned(backbone, claims, labels, data.task.labels, self.tuning, seed)
 
     def finish(self, backbone: Backbone) -> None:
-        """Have its outputs subtracted from now on."""
+        """Subtract the claim-only classifier's outputs from the backbone's outputs in all further use."""
         subtract(backbone, self.claim_only.model, scale=self.scale, space=self.space)

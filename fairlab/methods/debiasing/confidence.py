@@ -1,4 +1,4 @@
-"""Confidence regularisation: a teacher's beliefs, flattened where the claim alone gives the label away.
+"""Confidence regularisation: a teacher's probabilities, flattened if the claim alone predicts the label.
 
 Source: Utama et al. 2020, "Mind the Trade-off: Debiasing NLU Models without Degrading the In-distribution Performance",
 section 3.
@@ -17,7 +17,7 @@ from fairlab.methods.debiasing.reweighting import bias_weights
 
 
 class ConfidenceRegularisation(ClaimOnly):
-    """Cross-entropy with the scaled beliefs of a teacher, which is trained plainly on the same pairs beforehand."""
+    """Cross-entropy with the scaled probabilities of a teacher, first trained on the same pairs without debiasing."""
 
     title = "confidence regularisation"
     limits = "It flattens a teacher's beliefs where the claim alone gives the label away, and sees no other shortcut."
@@ -38,19 +38,21 @@ class ConfidenceRegularisation(ClaimOnly):
         self.log_teacher = torch.from_numpy(log_probabilities(teacher, data.task.labels, read))
 
     def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
-        """The loss on a batch."""
+        """Return the loss on a batch."""
         weights = bias_weights(self.bias_of(batch.positions), batch.labels)
         log_teacher = self.log_teacher[batch.positions.cpu()].to(outputs.device)
         return confidence_regularised(outputs, log_teacher, weights)
 
 
 def confidence_regularised(outputs: Tensor, log_teacher: Tensor, weights: Tensor) -> Tensor:
-    """-sum_l s_l log softmax(z)_l, mean over a batch, s being the teacher's beliefs to the power w, renormalised.
+    """Compute -sum_l s_l log softmax(z)_l, mean over a batch.
+
+    The target s is the teacher's probabilities to the power w, renormalised.
 
     Args:
-        outputs: logits z of the classifier, (B, L).
-        log_teacher: logarithms of the teacher's beliefs, (B, L).
-        weights: w = 1 - b(y), (B,); 0 makes the target uniform, 1 leaves it the teacher's.
+        outputs: Logits z of the classifier, (B, L).
+        log_teacher: Logarithms of the teacher's probabilities, (B, L).
+        weights: Exponents w = 1 - b(y), (B,); 0 makes the target uniform, 1 keeps the teacher's probabilities.
     """
     target = (weights[:, None] * log_teacher).softmax(dim=1)
     return -(target * outputs.log_softmax(dim=1)).sum(dim=1).mean()

@@ -1,7 +1,7 @@
-"""Product of experts (PoE): the classifier learns what a claim-only classifier does not know.
+"""Product of experts (PoE): the classifier learns the information that a claim-only classifier lacks.
 
 Source: Karimi Mahabadi et al. 2020, "End-to-End Bias Mitigation by Modelling Biases in Corpora", section 3.2; Utama et
-al. 2020, "Towards Debiasing NLU Models from Unknown Biases", for a bias model that is trained before and fixed.
+al. 2020, "Towards Debiasing NLU Models from Unknown Biases", for a bias model that is trained in advance and fixed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fairlab.methods.debiasing.claim_only import ClaimOnly
 
 
 class ProductOfExperts(ClaimOnly):
-    """Cross-entropy of the product of the classifier's beliefs and the claim-only one's, which is then left out."""
+    """Cross-entropy of the product of the classifier's and the claim-only probabilities; inference omits the latter."""
 
     title = "product of experts (PoE)"
     limits = "It unlearns what a claim-only classifier knows, which holds true knowledge too."
@@ -26,16 +26,16 @@ class ProductOfExperts(ClaimOnly):
     name = "poe"
 
     def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
-        """The loss on a batch."""
+        """Return the loss on a batch."""
         return product_of_experts(outputs, self.bias_of(batch.positions), batch.labels)
 
 
 def product_of_experts(outputs: Tensor, log_bias: Tensor, labels: Tensor) -> Tensor:
-    """CE(log softmax(z) + log b, y), mean over a batch.
+    """Compute CE(log softmax(z) + log b, y), mean over a batch.
 
     Args:
-        outputs: logits z of the classifier, (B, L).
-        log_bias: log-probabilities log b of the biased classifier, (B, L).
-        labels: numbers of the true labels y, (B,).
+        outputs: Logits z of the classifier, (B, L).
+        log_bias: Log-probabilities log b of the biased classifier, (B, L).
+        labels: Indices of the true labels y, (B,).
     """
     return nn.functional.cross_entropy(outputs.log_softmax(dim=1) + log_bias, labels)

@@ -1,4 +1,4 @@
-"""ReW: example weights that take from n-grams of the claims what they say of the label.
+"""ReW: example weights that reduce the association between n-grams of the claims and the label.
 
 Source: Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 4 (learned weights), with the
 constants of its authors' code; the training loss as in Lee et al. 2021 (CrossAug). The weights by LMI are ours.
@@ -26,23 +26,23 @@ from fairlab.metrics.lmi import mutual_information
 from fairlab.types import FairlabError
 
 WORD = re.compile(r"\w+")
-COMMONEST = 10  # words that are passed over
+COMMONEST = 10  # number of most frequent words to ignore
 KINDS = ("learned", "lmi")
-LR, PENALTY = 1.0, 1e-10  # of Adam, and of the norm of the weights
+LR, PENALTY = 1.0, 1e-10  # learning rate of Adam, and weight of the norm penalty
 
 
 class ReW(Debiasing):
-    """Cross-entropy weighted so that bigrams of the claims say little of the label.
+    """Cross-entropy with example weights under which bigrams of the claims predict little of the label.
 
     Args:
-        weights: kind of the examples' weights. ``learned``: 1 + alpha, alpha of least association; ``lmi``: of the
-            bigram of a claim with the highest local mutual information with its label, p(label) / p(label | bigram), at
-            most 1.
-        at_least: number of claims that must hold a bigram for it to be used, at least 1.
-        steps: number of steps of Adam that find ``learned`` weights.
+        weights: Kind of the example weights. ``learned`` is 1 + alpha, with the alpha of least association. ``lmi`` is
+            p(label) / p(label | bigram), at most 1, for the bigram of a claim with the highest local mutual information
+            with its label.
+        at_least: Minimum number of claims with a bigram for the bigram to be used, at least 1.
+        steps: Number of Adam steps in the search for ``learned`` weights.
 
     Raises:
-        FairlabError: a value is out of range.
+        FairlabError: A value is out of range.
     """
 
     title = "weights against n-grams (ReW)"
@@ -69,24 +69,24 @@ class ReW(Debiasing):
         self.steps = steps
 
     def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:
-        """Find the weights."""
+        """Compute the weights."""
         grams, labels = bigrams(self.second_texts(data)), [int(e.label) for e in data.examples["train"]]
         holds = occurrences(grams, self.at_least)
         made = learned_weights(holds, labels, self.steps) if self.kind == "learned" else lmi_weights(holds, labels)
         self.weights = torch.from_numpy(made)
 
     def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
-        """The loss on a batch."""
+        """Return the loss on a batch."""
         weights = self.weights[batch.positions.cpu()].to(outputs.device, outputs.dtype)
         return weighted_cross_entropy(outputs, batch.labels, weights)
 
     def weight(self, batch: LabelledBatch) -> float:
-        """The sum of the weights of a batch."""
+        """Return the sum of the weights of a batch."""
         return float(self.weights[batch.positions.cpu()].sum())
 
 
 def bigrams(claims: Sequence[str]) -> list[set[tuple[str, ...]]]:
-    """Bigrams of lower-cased words of each claim, without the ten words that are commonest in all of them."""
+    """Return the bigrams of lower-cased words of each claim, without the ten most frequent words of all claims."""
     words = [WORD.findall(claim.lower()) for claim in claims]
     passed = {word for word, _ in Counter(word for of_claim in words for word in of_claim).most_common(COMMONEST)}
     kept = [[word for word in of_claim if word not in passed] for of_claim in words]
@@ -94,7 +94,10 @@ def bigrams(claims: Sequence[str]) -> list[set[tuple[str, ...]]]:
 
 
 def occurrences(grams: Sequence[set[tuple[str, ...]]], at_least: int) -> csr_array:
-    """Which examples (N) hold which n-grams (G), of those in at least so many: 0 or 1, sorted by n-gram."""
+    """Return which examples (N) hold which n-grams (G), 0 or 1, sorted by n-gram.
+
+    N-grams in fewer than ``at_least`` examples are excluded.
+    """
     counts = Counter(gram for of_claim in grams for gram in of_claim)
     place = {gram: k for k, gram in enumerate(sorted(gram for gram, count in counts.items() if count >= at_least))}
     rows = [sorted(place[gram] for gram in of_claim if gram in place) for of_claim in grams]
@@ -104,7 +107,7 @@ def occurrences(grams: Sequence[set[tuple[str, ...]]], at_least: int) -> csr_arr
 
 
 def lmi_weights(holds_NG: csr_array, labels: Sequence[int]) -> NDArray[np.float64]:
-    """Weights (N,) in (0, 1]; see :class:`ReW`. An example without an n-gram that speaks for its label has 1."""
+    """Return weights (N,) in (0, 1]; see :class:`ReW`. An example without an n-gram for its label has weight 1."""
     is_label_NL = np.eye(max(labels) + 1)[list(labels)]
     counts_GL = holds_NG.T @ is_label_NL
     label_L, found_GL = is_label_NL.mean(axis=0), mutual_information(counts_GL)
@@ -119,9 +122,9 @@ def lmi_weights(holds_NG: csr_array, labels: Sequence[int]) -> NDArray[np.float6
 
 
 def learned_weights(holds_NG: csr_array, labels: Sequence[int], steps: int) -> NDArray[np.float64]:
-    """Weights 1 + alpha (N,), alpha of 0 or more minimising the sum over n-grams of their largest share of a label.
+    """Return weights 1 + alpha (N,), with alpha >= 0 minimising the sum over n-grams of their largest label share.
 
-    The share of a label is that of the weights of the examples with the n-gram which have it.
+    The share of a label for an n-gram is the weight of the examples with that label among all examples with the n-gram.
     """
     turned = coo_array(holds_NG.T)
     places = torch.from_numpy(np.stack(turned.coords).astype(np.int64))
@@ -134,7 +137,7 @@ def learned_weights(holds_NG: csr_array, labels: Sequence[int], steps: int) -> N
     for _ in range(steps):
         weighted_GL = across @ ((1 + alpha)[:, None] * is_label_NL)
         shares_GL = weighted_GL / weighted_GL.sum(dim=1, keepdim=True)
-        # The norm has no gradient at 0, where alpha begins.
+        # The norm has no gradient at 0, the initial value of alpha.
         loss = shares_GL.amax(dim=1).sum() + PENALTY * (alpha.square().sum() + torch.finfo(alpha.dtype).tiny).sqrt()
         optimizer.zero_grad()
         loss.backward()

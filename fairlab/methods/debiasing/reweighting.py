@@ -1,4 +1,4 @@
-"""Example reweighting: the more the claim alone gives an example's label away, the less the example counts.
+"""Example reweighting: an example counts less if the claim alone predicts its label.
 
 Source: Utama et al. 2020, "Towards Debiasing NLU Models from Unknown Biases", section 3; Clark et al. 2019, "Don't Take
 the Easy Way Out", section 3.2.
@@ -14,7 +14,7 @@ from fairlab.methods.debiasing.claim_only import ClaimOnly
 
 
 class ExampleReweighting(ClaimOnly):
-    """Cross-entropy with weights 1 - b(y), b being what a claim-only classifier believes."""
+    """Cross-entropy with weights 1 - b(y), where b are the probabilities of a claim-only classifier."""
 
     title = "example reweighting"
     limits = "Examples that a claim-only classifier gets right count less, whether or not their claim is a shortcut."
@@ -27,14 +27,14 @@ class ExampleReweighting(ClaimOnly):
     name = "reweighting"
 
     def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
-        """The loss on a batch."""
+        """Return the loss on a batch."""
         return weighted_cross_entropy(outputs, batch.labels, bias_weights(self.bias_of(batch.positions), batch.labels))
 
     def weight(self, batch: LabelledBatch) -> float:
-        """The sum of the weights of a batch."""
+        """Return the sum of the weights of a batch."""
         return float(bias_weights(self.bias_of(batch.positions), batch.labels).sum())
 
 
 def bias_weights(log_bias: Tensor, labels: Tensor) -> Tensor:
-    """1 - b(y), (B,), of log b (B, L) and labels y (B,): in [0, 1]."""
+    """Return 1 - b(y), (B,), in [0, 1], from log b (B, L) and labels y (B,)."""
     return 1 - log_bias.gather(1, labels[:, None]).squeeze(1).exp()

@@ -14,14 +14,15 @@ UNCHANGED = (1.0, 0.0)
 
 
 def calibration_line(logits_N: Array, truth_N: NDArray[np.int64]) -> tuple[float, float]:
-    """Return slope and intercept of the line that makes log odds those of the labels.
+    """Return slope and intercept of the line that maps a model's log odds to log odds of the labels.
 
     Args:
         logits_N: Log odds of a model.
         truth_N: True labels, 0 or 1.
 
     Returns:
-        1 and 0, which change nothing, if the labels are all alike or the model ranks backwards.
+        Slope and intercept; 1 and 0, which leave log odds unchanged, if all labels are equal or the model ranks
+        backwards.
     """
     from sklearn.linear_model import LogisticRegression
 

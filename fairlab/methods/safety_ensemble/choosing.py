@@ -1,4 +1,4 @@
-"""What settings do to a harm on validation texts, of which one is chosen.
+"""Effects of settings on a harm's validation texts, from which one setting is chosen.
 
 Shape letters: R repeats of the division into folds, N texts.
 """
@@ -21,15 +21,16 @@ Array = NDArray[np.float64]
 class Compared:
     """Validation scores of the settings of one harm, in all divisions.
 
-    A test fold's setting is chosen by the scores of all texts outside of it, each from models that learned from no
-    version of the text. The scores of the texts that are measured on a test fold so take no part in its choice.
+    A test fold's setting is chosen by the scores of all texts outside the fold. Each of these scores comes from models
+    that were trained on no version of the text. The scores of the texts measured on a test fold thus play no part in
+    its choice.
 
     Args:
-        texts: the N texts.
-        harm: name of the harm.
-        folds: fold of each text, (R, N); scores of one fold of a repeat come from one model.
-        baseline: calibrated scores of the baseline, (R, N).
-        scores: calibrated scores (R, N) by the name of the setting.
+        texts: Texts to score, N in number.
+        harm: Name of the harm.
+        folds: Fold of each text, (R, N); scores of one fold of a repeat come from one model.
+        baseline: Calibrated scores of the baseline, (R, N).
+        scores: Calibrated scores (R, N) by the name of the setting.
     """
 
     def __init__(
@@ -46,10 +47,10 @@ class Compared:
         self.folds, self.baseline, self.scores = folds, baseline, scores
 
     def candidates(self, chosen: NDArray[np.bool_] | None = None) -> list[Candidate]:
-        """What each setting changes from the baseline.
+        """Return each setting's change from the baseline.
 
         Args:
-            chosen: the texts to go by, (N,), whole sets; None takes all.
+            chosen: Mask of the texts to use, (N,), which must include whole sets; None uses all texts.
         """
         inside = np.ones(len(self.truth), dtype=bool) if chosen is None else chosen
         precision, variance = self._measured(self.baseline, inside)
@@ -60,7 +61,7 @@ class Compared:
         return found
 
     def _measured(self, scores_RN: Array, inside: NDArray[np.bool_]) -> tuple[float, float]:
-        """AU-PRC of the seeds, the mean over repeats and folds that hold harm, and ACV."""
+        """Return the AU-PRC of the seeds, averaged over repeats and folds that contain harm, and the ACV."""
         precisions = [
             float(average_precision(self.truth[some], scores[some]))
             for scores, folds in zip(scores_RN, self.folds, strict=True)

@@ -1,4 +1,4 @@
-"""Fair data reweighting (FDW): training examples of the slices that a baseline treats worst weigh more.
+"""Fair data reweighting (FDW): higher weights for training examples of the slices that a baseline treats worst.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", appendix A.3, after
 Awasthi et al. 2020, "Beyond Individual and Group Fairness".
@@ -20,14 +20,14 @@ SAFE, UNSAFE = 0, 1
 
 @dataclass(frozen=True)
 class Strength:
-    """The four values that reweighting has for a harm.
+    """Strength of the reweighting for a harm, in four values.
 
     Attributes:
-        lambda_safe, lambda_unsafe: weight that an example gains for each time it is sampled; 0 samples in vain.
-        beta_safe, beta_unsafe: sharpness of the sampling; 0 draws all slices alike.
+        lambda_safe, lambda_unsafe: Weight added to an example each time it is sampled; 0 makes sampling ineffective.
+        beta_safe, beta_unsafe: Sharpness of the sampling; 0 draws all slices with equal probability.
 
     Raises:
-        FairlabError: one of them is negative or no number.
+        FairlabError: A value is negative or not a number.
     """
 
     lambda_safe: float
@@ -43,12 +43,12 @@ class Strength:
 
 @dataclass(frozen=True)
 class Reweighted:
-    """What reweighting gives.
+    """Result of reweighting.
 
     Attributes:
-        weights: weight of each training example, (N,): 1, and a lambda for each time that it was sampled.
-        probabilities: probability of each slice, (2, K), safe first; all 0 where nothing can be sampled.
-        counts: number of examples sampled from each slice, (2, K), safe first.
+        weights: Weight of each training example, (N,): 1, plus a lambda for each time it was sampled.
+        probabilities: Probability of each slice, (2, K), safe first; all 0 if no example can be sampled.
+        counts: Number of examples sampled from each slice, (2, K), safe first.
     """
 
     weights: Array
@@ -57,20 +57,20 @@ class Reweighted:
 
 
 def losses(averages: ArrayLike, of: int) -> Array:
-    """L (K,): how far sliced averages are from what they should be: SA for safe examples, 1 - SA for unsafe ones."""
+    """Return losses L (K,), the distance of sliced averages from the ideal: SA for safe examples, 1 - SA for unsafe."""
     values = np.asarray(averages, dtype=np.float64)
     return values if of == SAFE else 1 - values
 
 
 def slice_probabilities(loss: ArrayLike, beta: float, sizes: ArrayLike) -> Array:
-    r"""Softmax of ``beta * loss`` over the slices that can be sampled, (K,); it overflows for no beta.
+    r"""Return the softmax of ``beta * loss`` over the slices that can be sampled, (K,), without overflow at any beta.
 
     .. math:: p^i = \frac{e^{\beta L^i}}{\sum_j e^{\beta L^j}}
 
     Args:
-        loss: loss of each slice, (K,); nan where the baseline was measured on no example.
-        beta: sharpness of the sampling; 0 draws all slices alike.
-        sizes: number of examples to sample from in each slice, (K,); a slice without any, or without a loss, has
+        loss: Loss of each slice, (K,); nan if the baseline was measured on no example.
+        beta: Sharpness of the sampling; 0 draws all slices with equal probability.
+        sizes: Number of examples to sample from in each slice, (K,); a slice without examples, or without a loss, has
             probability 0.
 
     Example:
@@ -89,18 +89,18 @@ def slice_probabilities(loss: ArrayLike, beta: float, sizes: ArrayLike) -> Array
 def reweight(
     slices: ArrayLike, truth: ArrayLike, averages: ArrayLike, strength: Strength, rng: np.random.Generator
 ) -> Reweighted:
-    """Weights of the training examples.
+    """Compute weights of the training examples.
 
-    N examples are drawn with replacement for each truth: a slice by its probability, then any example of it that has
-    that truth. The union of the training set with both samples, weighted by 1 and the two lambdas, is the same for a
-    weighted learner as the training set with the summed weights, which is what is returned.
+    N examples are drawn with replacement for each truth: first a slice by its probability, then any example of the
+    slice with that truth. For a weighted learner, the union of the training set with both samples, weighted by 1 and
+    the two lambdas, is equivalent to the training set with the summed weights. The summed weights are returned.
 
     Args:
-        slices: number of each example's slice, (N,), from 0; negative for none.
-        truth: true label of each example, (N,), 0 (safe) or 1 (unsafe).
-        averages: sliced averages of the baseline on held-out examples, (2, K), safe first.
-        strength: lambdas and betas, which say how strongly to reweight.
-        rng: random generator of the sampling.
+        slices: Index of each example's slice, (N,), from 0; negative for no slice.
+        truth: True label of each example, (N,), 0 (safe) or 1 (unsafe).
+        averages: Sliced averages of the baseline on held-out examples, (2, K), safe first.
+        strength: Lambdas and betas, which set the strength of the reweighting.
+        rng: Random generator of the sampling.
     """
     slices_N, truth_N, averages_2K = np.asarray(slices), np.asarray(truth), np.asarray(averages, dtype=np.float64)
     count = averages_2K.shape[1]

@@ -1,4 +1,4 @@
-"""The fairness-aware ensemble: one small model a harm on the scores of source classifiers, trained in two passes.
+"""Fairness-aware ensemble: one small model per harm on the scores of source classifiers, trained in two passes.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 4, figure 2.
 Shape letters: N texts, F source scores, R repeats of the division into folds.
@@ -30,13 +30,13 @@ from fairlab.methods.safety_ensemble.views import RIVALS, Views, seen
 from fairlab.types import FairlabError, Texts, need_extra
 
 CALIBRATED, UNCALIBRATED = 0, 1
-OTHERS = "others"  # harms without strengths of their own
+OTHERS = "others"  # key of the strengths for harms without their own
 Scores = dict[str, NDArray[np.float64]]
 Mask = NDArray[np.bool_]
 
 
 class _Kept:
-    """Scores of one model as they come in, by part of the texts and harm: (2, R, N), calibrated and not."""
+    """Accumulated scores of one model, by part of the texts and harm: (2, R, N), calibrated and uncalibrated."""
 
     def __init__(self, harms: Sequence[str], repeats: int, sizes: Mapping[str, int]) -> None:
         self.scores: dict[str, Scores] = {
@@ -46,42 +46,44 @@ class _Kept:
 
 
 class SafetyEnsemble:
-    """Trains, for every harm, a baseline on the seeds and a debiased model on seeds and versions, reweighted.
+    """Ensemble of a baseline on seeds and a debiased, reweighted model on seeds and versions, for every harm.
 
-    A fold is held out for testing and the next one for validation; the others train. The baseline's sliced averages on
-    the validation fold are the losses of fair data reweighting. Every text so gets a score by models that saw no
-    version of it. Both models are calibrated on the validation seeds. The exported models are trained in the same way
-    on all but one fold.
+    One fold is held out for testing and the next one for validation; the others are used for training. The baseline's
+    sliced averages on the validation fold are the losses of fair data reweighting. Every text is thus scored by models
+    that saw no version of it. Both models are calibrated on the validation seeds. The exported models are trained in
+    the same way on all but one fold.
 
-    The debiased model is the mean of the logits of a forest and of a kernel logistic regression that pays for their
-    variance within sets. A list in the place of a value of ``leaf``, ``penalty`` or ``reweighting`` gives several
-    settings; for each harm and test fold one is chosen by the validation scores of the texts outside of that fold: the
-    one of lowest ACV that loses no more AU-PRC than allowed. The exported models have the setting that is chosen by all
-    validation scores.
+    The debiased model is the mean of the logits of a forest and of a kernel logistic regression with a penalty on their
+    variance within sets. A list as the value of ``leaf``, ``penalty`` or ``reweighting`` gives several settings. For
+    each harm and test fold, the validation scores of the texts outside that fold select the setting: the lowest ACV
+    among the settings that lose no more AU-PRC than allowed. All validation scores together select the setting of the
+    exported models.
 
     Args:
-        sources: classifiers whose scores are the features.
-        harms: names of the harms to train models for.
-        inputs: number of scores that the sources must give together; None takes any number.
-        kind: kind of model: ``forest``, or ``boosting`` or ``logistic`` in its place.
-        trees: number of trees of the forest, or of rounds of boosting; at least 1.
-        baseline_leaf: least number of seeds in a leaf of the baseline, at least 1.
-        leaf: least number of seeds in a leaf of the debiased forest, all versions of a seed counted as one; at least 1.
-        penalty: weight of the variance within sets in the regression beside the forest; None leaves the forest alone.
-        most_lost: AU-PRC that a chosen setting may lose on validation, in per cent of the baseline's.
-        pairing: weights of rivals that pay for the variance of logits within sets (Garg et al. 2019), each a model.
-        rivals: further rivals that are measured beside: ``blind``, which sees no identity words, and ``average``, the
-            mean over the versions of a text; both score many texts more.
-        target: ``precision`` or ``false_positive_rate`` that a threshold of each harm must meet on the validation
-            seeds, where the most harm is found; None gives no thresholds.
-        reweighting: lambdas and betas of each harm; those of ``others`` are for harms that are not named.
-        cache: file of source scores; None keeps none.
-        seed: seed of the models and of the reweighting.
+        sources: Classifiers whose scores are the features.
+        harms: Names of the harms to train models for.
+        inputs: Total number of scores that the sources must give; None accepts any number.
+        kind: Kind of model: ``forest``, or ``boosting`` or ``logistic`` as a replacement.
+        trees: Number of trees of the forest, or of rounds of boosting; at least 1.
+        baseline_leaf: Minimum number of seeds in a leaf of the baseline, at least 1.
+        leaf: Minimum number of seeds in a leaf of the debiased forest, at least 1; all versions of a seed count as one.
+        penalty: Weight of the variance within sets in the regression that complements the forest; None uses the forest
+            alone.
+        most_lost: Maximum loss of AU-PRC on validation for a chosen setting, in per cent of the baseline's.
+        pairing: Penalty weights on the variance of logits within sets (Garg et al. 2019); each weight makes one rival
+            model.
+        rivals: Further rivals to measure: ``blind``, which sees no identity words, and ``average``, the mean over the
+            versions of a text; both need scores of many more texts.
+        target: ``precision`` or ``false_positive_rate`` that each harm's threshold must meet on the validation seeds.
+            Among such thresholds, the one that finds the most harm is taken; None sets no thresholds.
+        reweighting: Lambdas and betas of each harm; the entry ``others`` applies to harms without their own.
+        cache: File that caches source scores; None disables the cache.
+        seed: Seed of the models and of the reweighting.
 
     Raises:
-        FairlabError: an unknown kind or harm, another number of scores than asked for, or a harm without values for
-            reweighting; in ``fit``, when the training
-            texts have one label only, or a source has no score of any of them.
+        FairlabError: A kind or harm is unknown, the number of scores differs from ``inputs``, or a harm has no values
+            for reweighting; in ``fit``, if the training texts have one label only, or a source has no score of any of
+            them.
     """
 
     title = "fairness-aware ensemble with fair data reweighting (FDW)"
@@ -89,7 +91,7 @@ class SafetyEnsemble:
     steps: int | None = None
     monitor = ""
     patience: int | None = None
-    measurable_before = False  # both phases are made by one fit
+    measurable_before = False  # one fit gives both phases
     limits = (
         "English only. The versions of a seed are made by word lists, which see no grammar. The ensemble can be no "
         "better than its sources, and must be trained anew when one of them changes."
@@ -132,7 +134,7 @@ class SafetyEnsemble:
             raise FairlabError(f"method.rivals may be {', '.join(RIVALS)}, not {unknown[0]}")
         if any(not weight >= 0 for weight in pairing):
             raise FairlabError(f"method.pairing must hold weights of at least 0, not {list(pairing)}")
-        need_extra("safety", "the export of a safety ensemble", "skops")  # said before an hour's training, not after
+        need_extra("safety", "the export of a safety ensemble", "skops")  # checked before an hour's training, not after
         self.sources = Sources(sources, cache=cache)
         if inputs not in (None, len(self.sources.features)):
             raise FairlabError(
@@ -158,7 +160,7 @@ class SafetyEnsemble:
         import sklearn.linear_model  # noqa: F401
         from threadpoolctl import threadpool_limits
 
-        # The matrices are small: threads would wait for one another several times longer than they work.
+        # The matrices are small: threads would wait for each other several times longer than they work.
         with threadpool_limits(limits=1):
             self._fit(data)
 
@@ -192,10 +194,10 @@ class SafetyEnsemble:
         self._train_exported(data, views, folds[0])
 
     def _refuse_silent_sources(self, features: Array) -> None:
-        """Raise where a source has no score of any training text, such as a file of scores of other texts.
+        """Raise if a source, such as a file of scores of other texts, has no score of any training text.
 
         Raises:
-            FairlabError: there is one.
+            FairlabError: Such a source exists.
         """
         start = 0
         for source in self.sources.sources:
@@ -210,7 +212,7 @@ class SafetyEnsemble:
     def _compare(
         self, harm: str, texts: Sequence[SafetyText], views: Views, folds: NDArray[np.int64]
     ) -> dict[tuple[int, int], FoldModels]:
-        """The models of all folds by repeat and fold; where there are several settings, all of them are fitted."""
+        """Return the models of all folds by repeat and fold; if there are several settings, fit all of them."""
         count = int(folds.max()) + 1
         places = [(repeat, fold) for repeat in range(len(folds)) for fold in range(count)]
         found = {}
@@ -227,7 +229,7 @@ class SafetyEnsemble:
         return found
 
     def _chosen(self, harm: str, inside: Mask | None = None) -> str:
-        """Name of the setting that is chosen by validation scores; of one setting, that one."""
+        """Return the name of the setting chosen by validation scores, or the only setting."""
         names = list(self.settings[harm])
         return choose(self.compared[harm].candidates(inside), self.most_lost).name if len(names) > 1 else names[0]
 
@@ -242,15 +244,15 @@ class SafetyEnsemble:
             self.models.setdefault(DEBIASED, {})[harm] = models.debiased(setting).model
 
     def measured(self, phase: str) -> Judged:
-        """The scores of the models of a phase: ``before``, the baseline's, or ``after``, the debiased ones'."""
+        """Return the scores of a phase's models: ``before`` for the baselines, ``after`` for the debiased models."""
         return self.judged[phase]
 
     def digest(self) -> str:
-        """Which models are there."""
+        """Return the names of the trained models."""
         return ", ".join(sorted(self.models))
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold beside the configuration: scores that sources lacked, what was sampled."""
+        """Return facts for the record in addition to the configuration: missing scores, settings, sampled texts."""
         return {
             "title": self.title,
             "limits": self.limits,
@@ -268,14 +270,14 @@ class SafetyEnsemble:
         }
 
     def finish(self, folder: Path) -> None:
-        """Write what the report shows beside the readings."""
+        """Write the data that the report shows in addition to the readings."""
         from fairlab.methods.safety_ensemble.overview import ensemble_overview, largest_gaps
 
         for name, found in (("overview", ensemble_overview(self.judged)), ("largest_gaps", largest_gaps(self.judged))):
             write_whole(folder / f"{name}.json", json.dumps(found, ensure_ascii=False) + "\n")
 
     def export(self, folder: Path, card: str) -> Path:
-        """Write the debiased models, and return their file."""
+        """Write the debiased models, and return the path of their description."""
         from fairlab.methods.safety_ensemble.exported.export import save_ensemble
         from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION
 
@@ -286,7 +288,7 @@ class SafetyEnsemble:
         return seen(self.sources.score, [text.text for text in texts], self.rivals)
 
     def _choice(self, harm: str) -> dict[str, object]:
-        """What settings did on validation, and which were chosen."""
+        """Return the validation results of the settings, and which settings were chosen."""
         compared = self.compared[harm]
         candidates = compared.candidates()
         return {
@@ -302,7 +304,7 @@ class SafetyEnsemble:
     def _of_fold(
         self, harm: str, texts: Sequence[SafetyText], views: Views, part: Part, place: tuple[int, int]
     ) -> FoldModels:
-        """The models of one harm on one division."""
+        """Return the models of one harm on one division."""
         truth = np.array([text.labels.get(harm, -1) for text in texts])
         seed = np.array([text.seed for text in texts])
         if len(set(truth[part.train & (truth >= 0) & seed])) < 2:
@@ -317,7 +319,7 @@ class SafetyEnsemble:
         return FoldModels(self.trainer, Examples(views, truth, seed, slices, sets), part, state)
 
     def _threshold(self, harm: str, target: ThresholdTarget) -> float:
-        """The threshold of a harm by the validation scores of its seeds, each a mean over repeats."""
+        """Return the threshold of a harm from the validation scores of its seeds, each a mean over repeats."""
         part = self.judged[DEBIASED].parts["validation"]
         truth = np.array([text.labels.get(harm, -1) if text.seed else -1 for text in part.texts])
         judged = truth >= 0
@@ -337,6 +339,6 @@ class SafetyEnsemble:
 
 
 def _parts(folds: NDArray[np.int64], fold: int, count: int) -> Part:
-    """A fold for testing, the next one for validation, the others for training."""
+    """Return a division: the given fold for testing, the next one for validation, the others for training."""
     test, validation = folds == fold, folds == (fold + 1) % count
     return Part(~(test | validation), validation, test)

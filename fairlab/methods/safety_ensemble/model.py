@@ -1,4 +1,4 @@
-"""The classifier of one harm."""
+"""Classifier of one harm."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from fairlab.methods.safety_ensemble.calibration import calibrated
 from fairlab.methods.safety_ensemble.exported.arrays import ForestArrays, RegressionArrays
 
 Array = NDArray[np.float64]
-LEAST = 1e-6  # of a probability whose logit is taken
+LEAST = 1e-6  # lower bound of a probability before its logit is taken
 
 
 @dataclass(frozen=True)
 class HarmModel:
-    """A fitted model of one harm, calibrated.
+    """Fitted and calibrated model of one harm.
 
     Attributes:
-        pipelines: from source scores to the probability of the harm, of whose logits the mean is taken; medians stand
-            in for missing scores. Pipelines of scikit-learn where they were fitted, arrays where they were read.
-        slope, intercept: line that the logit is put through, so that scores are probabilities on the validation seeds
+        pipelines: Pipelines from source scores to the probability of the harm, whose logits are averaged; medians
+            replace missing scores. They are pipelines of scikit-learn when fitted, and arrays when loaded.
+        slope, intercept: Line applied to the logit, so that scores are probabilities on the validation seeds
             (Platt 1999).
     """
 
@@ -32,24 +32,27 @@ class HarmModel:
     intercept: float
 
     def score(self, features: Array) -> Array:
-        """Scores (N,) in [0, 1] of source scores (N, F)."""
+        """Return scores (N,) in [0, 1] of source scores (N, F)."""
         return calibrated(logits(self.pipelines, features), self.slope, self.intercept)
 
     @property
     def contributions(self) -> Array | None:
-        """Share of each source score in what the first pipeline's trees decide by, (F,); None where it has no trees."""
+        """Return each source score's importance in the first pipeline's trees, (F,), or None if it has no trees."""
         return getattr(self.pipelines[0][-1], "feature_importances_", None)
 
 
 def logits(pipelines: Sequence[Any], features: Array) -> Array:
-    """Mean log odds (N,) that pipelines give source scores (N, F), before calibration."""
+    """Return the mean log odds (N,) that pipelines give source scores (N, F), before calibration."""
     found = np.stack([_probabilities(pipeline, features) for pipeline in pipelines])
     probabilities = np.clip(found, LEAST, 1 - LEAST)
     return np.asarray((np.log(probabilities) - np.log1p(-probabilities)).mean(axis=0))
 
 
 def _probabilities(pipeline: Any, features: Array) -> Array:
-    """What ``predict_proba`` gives; of a forest without checks and a job for every tree, which cost more than it."""
+    """Return the probabilities of ``predict_proba``.
+
+    A forest is evaluated without the checks and the job per tree, which would take longer than the evaluation.
+    """
     if isinstance(pipeline, ForestArrays | RegressionArrays):
         return pipeline.probabilities(features)
     if type(pipeline[-1]).__name__ != "RandomForestClassifier":

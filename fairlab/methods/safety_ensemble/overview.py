@@ -1,4 +1,4 @@
-"""What a report shows of an ensemble beside its readings: sliced averages of every score, contributions, largest gaps.
+"""Report data of an ensemble in addition to its readings: sliced averages of every score, contributions, largest gaps.
 
 Shape letters: N texts, F source scores.
 """
@@ -15,26 +15,26 @@ from fairlab.data.safety import CATEGORIES, Judged, Predicted
 from fairlab.metrics.acv import set_numbers
 from fairlab.metrics.sliced_averages import SAFE, largest_gap, sliced_averages
 
-MOST = 5  # texts shown of a subgroup
-BINS = 10  # of a reliability diagram
-LONGEST = 600  # characters of them
+MOST = 5  # number of texts shown per subgroup
+BINS = 10  # number of bins of a reliability diagram
+LONGEST = 600  # maximum number of characters of a shown text
 Array = NDArray[np.float64]
 
 
 def ensemble_overview(judged: Mapping[str, Judged]) -> dict[str, Any]:
-    """Numbers by harm, ready for JSON; no text is among them.
+    """Return numbers by harm, ready for JSON and without any text.
 
     Args:
-        judged: the judged ensemble, ``before`` (the baseline) and ``after`` (debiased).
+        judged: Judged ensemble, ``before`` (the baseline) and ``after`` (debiased).
     """
     return {harm: _of_harm(judged, harm) for harm in judged["after"].parts["test"].scores}
 
 
 def largest_gaps(judged: Mapping[str, Judged]) -> dict[str, Any]:
-    """By harm and subgroup the texts that lie furthest from the mean of their set, ready for JSON.
+    """Return, by harm and subgroup, the texts that differ most from the mean of their set, ready for JSON.
 
     Args:
-        judged: as of :func:`ensemble_overview`.
+        judged: Judged ensemble, see :func:`ensemble_overview`.
     """
     part = judged["after"].parts["test"]
     return {harm: _largest(part, _truth(part, harm), _means(judged, harm)) for harm in part.scores}
@@ -79,17 +79,17 @@ def _truth(part: Predicted, harm: str) -> NDArray[np.int64]:
 
 
 def _means(judged: Mapping[str, Judged], harm: str) -> dict[str, Array]:
-    """Scores (N,) of both models, means over repeats."""
+    """Return the scores (N,) of both models, averaged over repeats."""
     return {phase: judged[phase].parts["test"].scores[harm].mean(axis=0) for phase in ("before", "after")}
 
 
 def reliability(truth: NDArray[np.int64], scores: Array, chosen: NDArray[np.bool_]) -> dict[str, list[float]]:
-    """Mean score and share of unsafe texts in tenths of the texts by score; empty without both labels.
+    """Return the mean score and share of unsafe texts in tenths of the texts by score, empty without both labels.
 
     Args:
-        truth: (N,), 1 for an unsafe text, 0 for a safe one, -1 for one that nobody judged.
-        scores: (N,) in [0, 1].
-        chosen: texts that are looked at, (N,).
+        truth: Label of each text, (N,): 1 for unsafe, 0 for safe, -1 for not judged.
+        scores: Score of each text, (N,), in [0, 1].
+        chosen: Mask of the texts to include, (N,).
     """
     from sklearn.calibration import calibration_curve
 
@@ -124,7 +124,7 @@ def _largest(part: Predicted, truth: NDArray[np.int64], models: Mapping[str, Arr
 
 
 def _json(values: Any) -> Any:
-    """Numbers as lists, nan as None."""
+    """Return numbers as lists, with None for nan."""
     if np.ndim(values):
         return [_json(value) for value in values]
     return None if np.isnan(values) else round(float(values), 4)

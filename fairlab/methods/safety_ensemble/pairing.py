@@ -1,7 +1,7 @@
-"""Logistic regression that pays for how much its logits vary within counterfactual sets.
+"""Logistic regression with a penalty on the variance of its logits within counterfactual sets.
 
 Source: Garg et al. 2019, "Counterfactual Fairness in Text Classification through Robustness", section 4 (counterfactual
-logit pairing), with the variance of a set in the place of the distance of pairs.
+logit pairing), with the variance of a set instead of the distance of pairs.
 Shape letters: N texts, F source scores, S counterfactual sets.
 """
 
@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-RIDGE = 1e-4  # of each coefficient, in units of the mean loss
+RIDGE = 1e-4  # penalty on each coefficient, in units of the mean loss
 WIDTH = 0.5  # of the kernel: exp(-WIDTH * the mean squared difference of two texts' standardised scores)
-LANDMARKS = 200  # training texts that the kernel compares a text with
+LANDMARKS = 200  # number of training texts that the kernel compares a text with
 
 
 def paired_logistic(
@@ -28,23 +28,23 @@ def paired_logistic(
     *,
     evenly: bool = False,
 ) -> Any:
-    r"""A pipeline of scikit-learn that minimises the loss and the variance of logits within sets.
+    r"""Fit a pipeline of scikit-learn that minimises the loss and the variance of logits within sets.
 
     .. math:: \frac1S \sum_i s_i\, \ell(y_i, w^\top x_i) + w^\top(\lambda C + \mathrm{RIDGE}\, I) w
 
     Here s are the weights and S their sum, lambda is the penalty, and x are kernel values of the ranks of a text's
-    scores (Nystroem's approximation of a Gaussian kernel), so that the model need not be a line. C is the mean
-    covariance of x within a set, so that the penalty is the mean variance of the logits. With a Cholesky factor of the
-    second term it is an ordinary ridge regression in other coordinates, whose solution is put back.
+    scores (Nystroem's approximation of a Gaussian kernel), so that the model can be nonlinear. C is the mean covariance
+    of x within a set, so that the penalty is the mean variance of the logits. With a Cholesky factor of the second
+    term, the problem is an ordinary ridge regression in other coordinates, whose solution is transformed back.
 
     Args:
-        features: source scores, (N, F); nan where one is missing.
-        truth: true label of each text, (N,), 0 or 1.
-        sets: number of each text's set, (N,).
-        weights: weight of each text, (N,).
-        penalty: of the variance, at least 0.
-        state: seed of the kernel's landmarks.
-        evenly: whether all directions pay the mean of what they pay otherwise: as much shrinkage, which knows no sets.
+        features: Source scores, (N, F); nan for a missing score.
+        truth: True label of each text, (N,), 0 or 1.
+        sets: Number of each text's set, (N,).
+        weights: Weight of each text, (N,).
+        penalty: Weight of the variance, at least 0.
+        state: Seed of the kernel's landmarks.
+        evenly: Whether all directions get the mean of their penalties, for equal shrinkage that ignores sets.
     """
     from sklearn.impute import SimpleImputer
     from sklearn.kernel_approximation import Nystroem
@@ -78,7 +78,7 @@ def paired_logistic(
 
 
 def covariance_within(values: Array, sets: NDArray[np.int64]) -> Array:
-    """Mean covariance within the sets of two texts or more, (F, F); 0 where there is none.
+    """Return the mean covariance within the sets of two or more texts, (F, F), or 0 if there is no such set.
 
     Example:
         >>> covariance_within(np.array([[1.0], [3.0], [9.0]]), np.array([0, 0, 1])).round(6).tolist()

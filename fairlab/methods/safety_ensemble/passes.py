@@ -1,4 +1,4 @@
-"""The models of one harm in one division of the texts: the two passes, and the controls that show what each part does.
+"""Models of one harm in one division of the texts: the two passes, and controls that isolate the effect of each part.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 4, figure 2.
 Shape letters: N texts, F source scores, S counterfactual sets.
@@ -32,7 +32,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass
 class Part:
-    """The three parts of the texts in one fold of one repeat, as masks (N,)."""
+    """Training, validation and test texts in one fold of one repeat, as masks (N,)."""
 
     train: Mask
     validation: Mask
@@ -41,14 +41,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Examples:
-    """The texts of one harm as numbers.
+    """Texts of one harm as numbers.
 
     Attributes:
-        views: source scores of the texts.
-        truth: true label, (N,), 0 (safe), 1 (unsafe) or -1 (not judged).
-        seed: whether a text is a seed and no version, (N,).
-        slices: number of a text's subgroup, (N,), -1 for none.
-        sets: number of a text's counterfactual set, (N,); a seed without versions is a set of its own.
+        views: Source scores of the texts.
+        truth: True label, (N,), 0 (safe), 1 (unsafe) or -1 (not judged).
+        seed: Whether a text is a seed rather than a version, (N,).
+        slices: Index of a text's subgroup, (N,), -1 for no subgroup.
+        sets: Number of a text's counterfactual set, (N,); a seed without versions is a set of its own.
     """
 
     views: Views
@@ -60,14 +60,15 @@ class Examples:
 
 @dataclass(frozen=True)
 class Trainer:
-    """How the models of a harm are trained.
+    """Settings and fitting of the models of a harm.
 
     Attributes:
-        kind: kind of model, one of :data:`KINDS`; of the debiased model, that beside the kernel logistic regression.
-        trees: number of trees of the forest, or of rounds of boosting.
-        baseline_leaf: least number of seeds in a leaf of the baseline.
-        pairing: weights of the variance penalty of the rivals, each of which is a model.
-        rivals: further rivals: ``blind`` and ``average``.
+        kind: Kind of model, one of :data:`KINDS`; in the debiased model, the kind that complements the kernel logistic
+            regression.
+        trees: Number of trees of the forest, or of rounds of boosting.
+        baseline_leaf: Minimum number of seeds in a leaf of the baseline.
+        pairing: Weights of the variance penalty of the rivals; each weight makes one model.
+        rivals: Further rivals: ``blind`` and ``average``.
     """
 
     kind: str
@@ -79,16 +80,16 @@ class Trainer:
     def fitted(
         self, features: Array, truth: NDArray[np.int64], weights: Array, state: int, *, leaf: int, sets: int | None
     ) -> Any:
-        """The forest, or what stands in its place; ``leaf`` counts texts, or sets where their number is given."""
-        # Without weights where all are 1: a forest draws weighted examples by another way of chance.
+        """Return the fitted forest, or its replacement; ``leaf`` counts texts, or sets if their number is given."""
+        # Weights of 1 are omitted, because a forest samples weighted examples with a different random procedure.
         more = {} if (weights == 1).all() else {"model__sample_weight": weights}
         return self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
 
     def _pipeline(self, state: int, leaf: int, sets: int | None) -> Any:
-        """The model; of ``sets`` sets, a tree draws as many texts, one of each set on average.
+        """Return the unfitted model; given ``sets``, each tree draws that number of texts, on average one per set.
 
-        scikit-learn draws the texts of a tree by their weights and gives each the number of its draws as its weight, so
-        that a share of the draws is a number of sets, however many versions they have.
+        scikit-learn draws the texts of a tree by their weights and weights each by the number of its draws. A share of
+        the draws is thus a number of sets, regardless of how many versions they have.
         """
         from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
         from sklearn.impute import SimpleImputer
@@ -115,10 +116,10 @@ class FoldModels:
     """All models of one harm in one fold, calibrated on the validation seeds; each part is fitted once.
 
     Args:
-        trainer: how they are trained.
-        examples: the texts as numbers.
-        part: which of them train, and which are held out.
-        state: seed.
+        trainer: Trainer of the models.
+        examples: Texts as numbers.
+        part: Masks of the training and held-out texts.
+        state: Seed of the models.
     """
 
     def __init__(self, trainer: Trainer, examples: Examples, part: Part, state: int) -> None:
@@ -132,15 +133,15 @@ class FoldModels:
 
     @cached_property
     def baseline(self) -> Shown:
-        """The model of the seeds alone."""
+        """Return the model of the seeds alone."""
         return self._calibrated([self._of_seeds(self.examples.views.text, self.trainer.baseline_leaf)])
 
     def debiased(self, setting: Setting) -> Shown:
-        """The forest of seeds and versions, reweighted, and beside it the regression that pays for variance."""
+        """Return the reweighted forest of seeds and versions, combined with the regression that penalises variance."""
         return self._calibrated([self._forest(setting.leaf, setting.strength), *self._kernel(setting.penalty)])
 
     def sampled(self, strength: Strength) -> Reweighted:
-        """What reweighting does, by the baseline's sliced averages on the validation texts."""
+        """Return the result of reweighting by the baseline's sliced averages on the validation texts."""
         examples, held = self.examples, self.held
         scores, _ = self.baseline.scores(examples.views.only(held))
         slices, truth = examples.slices[held], examples.truth[held]
@@ -149,13 +150,13 @@ class FoldModels:
         return reweight(examples.slices[self.all], examples.truth[self.all], averages, strength, rng)
 
     def beside(self, setting: Setting) -> dict[str, Shown]:
-        """Controls, which show what each part of the debiased model does, and rivals, by name.
+        """Return controls, which isolate the effect of each part of the debiased model, and rivals, by name.
 
-        ``smooth`` learns labels from the seeds alone with the leaf and as much shrinkage as the debiased model,
+        ``smooth`` learns labels from the seeds alone with the leaf and the amount of shrinkage of the debiased model.
         ``unweighted`` is the debiased model without reweighting, ``forest`` its forest alone, and ``undebiased`` the
-        baseline beside a regression that pays for no variance. ``paired 1`` is the regression alone with the weight 1;
-        ``blind`` is the baseline that sees no identity word; ``average`` is the baseline's mean over all versions of a
-        text, made when it is asked.
+        baseline combined with a regression without a variance penalty. ``paired 1`` is the regression alone with the
+        weight 1. ``blind`` is the baseline that sees no identity word. ``average`` is the baseline's mean over all
+        versions of a text, computed at inference.
         """
         views, seeds = self.examples.views, int(self.seeds.sum())
         smooth = [self._of_seeds(views.text, setting.leaf, sets=seeds)]
@@ -210,7 +211,7 @@ class FoldModels:
 
 
 def set_shares(sets: NDArray[np.int64]) -> Array:
-    """What part of its set each text is, (N,): one divided by the number of the set's texts.
+    """Return each text's share of its set, (N,): one divided by the number of the set's texts.
 
     Example:
         >>> set_shares(np.array([7, 7, 3])).tolist()

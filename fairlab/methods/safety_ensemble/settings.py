@@ -1,4 +1,4 @@
-"""What validation may choose between: the settings of a debiased model."""
+"""Settings of a debiased model that validation can choose between."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of a debiased model.
+    """Setting of a debiased model.
 
     Attributes:
-        leaf: least number of seeds in a leaf of its forest, all versions of a seed counted as one; at least 1.
-        penalty: weight of the variance of logits within sets, at least 0, in the kernel logistic regression whose
-            logits are averaged with the forest's; None leaves the forest alone.
-        strength: lambdas and betas of reweighting.
+        leaf: Minimum number of seeds in a leaf of its forest, at least 1; all versions of a seed count as one.
+        penalty: Weight, at least 0, of the variance of logits within sets in the kernel logistic regression, whose
+            logits are averaged with the forest's; None uses the forest alone.
+        strength: Lambdas and betas of reweighting.
 
     Raises:
-        FairlabError: a value is too small.
+        FairlabError: A value is too small.
     """
 
     leaf: int
@@ -43,7 +43,7 @@ def combinations(
     penalty: float | Sequence[float | None] | None,
     strength: Mapping[str, float | Sequence[float]],
 ) -> dict[str, Setting]:
-    """All settings that values and lists of values stand for, by the values that they differ in.
+    """Return all combinations of single values and lists of values, named by the values in which they differ.
 
     Example:
         >>> still = {"lambda_safe": 0, "lambda_unsafe": 0, "beta_safe": 1, "beta_unsafe": 1}
@@ -62,10 +62,10 @@ def combinations(
 
 
 def _listed(value: T | Sequence[T]) -> list[T]:
-    """A list, or one value as a list of it.
+    """Return a list unchanged, or a single value as a list of one.
 
     Raises:
-        FairlabError: the list is empty.
+        FairlabError: The list is empty.
     """
     found = list(value) if isinstance(value, Sequence) else [value]
     if not found:

@@ -1,4 +1,4 @@
-"""Choosing the strength of reweighting by what it costs in performance and what it gains in fairness."""
+"""Choice of the strength of reweighting by its cost in performance and its gain in fairness."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ MOST_LOST = 3.0  # per cent of the baseline's AU-PRC that a choice may cost
 
 @dataclass(frozen=True)
 class Candidate:
-    """What one setting did to a harm on validation, per cent of the baseline.
+    """Effect of one setting on a harm in validation, in per cent of the baseline.
 
     Attributes:
-        name: name of the setting.
-        precision: change of AU-PRC on the seeds, in per cent of the baseline's; higher is better.
-        variance: change of ACV, in per cent of the baseline's; lower is better.
+        name: Name of the setting.
+        precision: Change of AU-PRC on the seeds, in per cent of the baseline's; higher is better.
+        variance: Change of ACV, in per cent of the baseline's; lower is better.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Candidate:
 
 
 def pareto_front(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The Pareto front: those that no other beats in one of the two without being worse in the other.
+    """Return the Pareto front: candidates that no other beats in one value without being worse in the other.
 
     Example:
         >>> some = [Candidate("a", -1, -10), Candidate("b", -2, -30), Candidate("c", -3, -20)]
@@ -35,11 +35,13 @@ def pareto_front(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def choose(candidates: Sequence[Candidate], most_lost: float = MOST_LOST) -> Candidate:
-    """Of the front, the one of lowest ACV that loses no more AU-PRC than allowed; if all lose more, the one least.
+    """Return the candidate of the front with the lowest ACV within the allowed loss of AU-PRC.
+
+    If all lose more, return the candidate with the smallest loss.
 
     Args:
-        candidates: at least one candidate.
-        most_lost: largest loss of AU-PRC that is allowed, in per cent of the baseline's.
+        candidates: At least one candidate.
+        most_lost: Maximum allowed loss of AU-PRC, in per cent of the baseline's.
     """
     best = pareto_front(candidates)
     allowed = [one for one in best if one.precision >= -most_lost]

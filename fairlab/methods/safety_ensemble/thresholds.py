@@ -1,4 +1,4 @@
-"""Thresholds of scores: the lowest one that meets a target on validation texts, so that the most harm is found."""
+"""Thresholds of scores: the lowest that meets a target on validation texts, so that the most harm is found."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ TARGETS = (PRECISION, FALSE_POSITIVES)
 
 @dataclass(frozen=True)
 class ThresholdTarget:
-    """What a threshold must meet.
+    """Target for a threshold.
 
     Attributes:
-        of: ``precision``, at least, or ``false_positive_rate``, at most.
-        value: share, above 0 and below 1.
+        of: Kind of target: ``precision`` for a minimum, or ``false_positive_rate`` for a maximum.
+        value: Share, above 0 and below 1.
 
     Raises:
-        FairlabError: an unknown target, or a value that is no share.
+        FairlabError: The target is unknown, or the value is not such a share.
     """
 
     of: str
@@ -37,10 +37,10 @@ class ThresholdTarget:
 
 
 def read_target(given: Mapping[str, float] | None) -> ThresholdTarget | None:
-    """The target of a configuration, ``{precision: 0.8}``; None where there is none.
+    """Return the target of a configuration, such as ``{precision: 0.8}``, or None if it is not set.
 
     Raises:
-        FairlabError: it holds not one target, or one that cannot be.
+        FairlabError: The configuration does not have exactly one target, or the target is invalid.
     """
     if given is None:
         return None
@@ -51,16 +51,16 @@ def read_target(given: Mapping[str, float] | None) -> ThresholdTarget | None:
 
 
 def threshold(scores: ArrayLike, truth: ArrayLike, target: ThresholdTarget, harm: str) -> float:
-    """The lowest of the scores from which naming texts unsafe meets a target.
+    """Return the lowest score that, as the threshold for unsafe texts, meets a target.
 
     Args:
-        scores: scores of validation texts, (N,).
-        truth: their true labels, (N,), 0 or 1, both of which occur.
-        target: what is to be met.
-        harm: name of the harm, for the error.
+        scores: Scores of validation texts, (N,).
+        truth: True labels of the texts, (N,), 0 or 1; both must occur.
+        target: Target to meet.
+        harm: Name of the harm, for the error message.
 
     Raises:
-        FairlabError: a label does not occur, or no score meets the target.
+        FairlabError: A label does not occur, or no score meets the target.
 
     Example:
         >>> threshold([0.1, 0.4, 0.6, 0.9], [0, 0, 1, 1], ThresholdTarget("precision", 0.6), "hate")
@@ -82,9 +82,9 @@ def threshold(scores: ArrayLike, truth: ArrayLike, target: ThresholdTarget, harm
 
 
 def rates_at(scores: NDArray[np.float64], truth: ArrayLike, cut: float) -> tuple[float, float, float]:
-    """Precision, recall and false-positive rate of naming the texts unsafe that score at least ``cut``.
+    """Return precision, recall and false-positive rate if texts that score at least ``cut`` are labelled unsafe.
 
-    Precision is 1 where none is named.
+    Precision is 1 if no text is labelled unsafe.
 
     Example:
         >>> rates_at(np.array([0.1, 0.4, 0.6, 0.9]), [0, 1, 0, 1], 0.5)

@@ -1,4 +1,4 @@
-"""What a model is shown of a text: the text itself, the text without identities, or all of its versions.
+"""Views of a text that a model can receive: the text itself, the text without identities, or all of its versions.
 
 Shape letters: N texts, F source scores, M versions of all texts together.
 """
@@ -21,13 +21,13 @@ RIVALS = (BLIND, AVERAGE)
 
 @dataclass(frozen=True)
 class Views:
-    """Source scores of texts, as each view has them.
+    """Source scores of texts in each view.
 
     Attributes:
-        text: scores of the texts, (N, F).
-        blind: scores of the texts with identity words in neutral forms, (N, F); None where no model is shown them.
-        versions: scores of the texts and of all versions of them, (M, F); None likewise.
-        owner: number of the text that each version is of, (M,).
+        text: Scores of the texts, (N, F).
+        blind: Scores of the texts with identity words in neutral forms, (N, F); None if no model uses them.
+        versions: Scores of the texts and of all their versions, (M, F); None if no model uses them.
+        owner: Index of the text that each version belongs to, (M,).
     """
 
     text: Array
@@ -36,7 +36,7 @@ class Views:
     owner: NDArray[np.int64] | None = None
 
     def only(self, chosen: NDArray[np.bool_]) -> Views:
-        """The views of some of the texts."""
+        """Return the views of some of the texts."""
         blind = None if self.blind is None else self.blind[chosen]
         if self.versions is None or self.owner is None:
             return Views(self.text[chosen], blind)
@@ -44,7 +44,7 @@ class Views:
         return Views(self.text[chosen], blind, self.versions[kept], (np.cumsum(chosen) - 1)[self.owner[kept]])
 
     def logits(self, pipelines: Sequence[Any], view: str) -> Array:
-        """Mean log odds (N,) that fitted pipelines give by one view; of several versions, their mean."""
+        """Return mean log odds (N,) of fitted pipelines for one view, averaged over versions if there are several."""
         if view == BLIND:
             assert self.blind is not None
             return logits(pipelines, self.blind)
@@ -59,24 +59,24 @@ class Views:
 
 @dataclass(frozen=True)
 class Shown:
-    """A calibrated model and the view that it is shown."""
+    """Calibrated model and the view that it receives."""
 
     model: HarmModel
     view: str = TEXT
 
     def scores(self, views: Views) -> tuple[Array, Array]:
-        """Scores (N,) in [0, 1]: calibrated, and as the model gives them."""
+        """Return scores (N,) in [0, 1]: calibrated, and as the model gives them."""
         found = views.logits(self.model.pipelines, self.view)
         return _sigmoid(self.model.slope * found + self.model.intercept), _sigmoid(found)
 
 
 def seen(score: Callable[[Sequence[str]], Array], texts: Sequence[str], views: Sequence[str]) -> Views:
-    """The views of texts that some models are shown.
+    """Return the views of texts that the models need.
 
     Args:
-        score: function from texts to source scores (N, F).
-        texts: the N texts.
-        views: names of the views that are needed beside the text itself.
+        score: Function from texts to source scores (N, F).
+        texts: Texts to view, N in number.
+        views: Names of the views that are needed in addition to the text itself.
     """
     identities = Identities() if views else None
     blind = versions = owner = None

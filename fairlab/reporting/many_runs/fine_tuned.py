@@ -1,8 +1,9 @@
-"""Runs of a matrix that fine-tune encoders on tasks: every encoder that it names under a new head for every task.
+"""Runs of a matrix that fine-tune encoders on tasks: every encoder in the matrix with a new head for every task.
 
-A matrix says ``tasks``, the overrides of a fine-tuning by task and scale, and ``encoders``, what each fine-tuning
-starts from, by encoder and scale; where either is a sentence, it says why there is no such run. The run of a task and
-an encoder is called ``TASK_ENCODER``, and ``ENCODER`` in an override stands for the encoder's name.
+The matrix key ``tasks`` holds the overrides of a fine-tuning by task and scale. The key ``encoders`` holds the starting
+point of each fine-tuning by encoder and scale. A sentence instead of overrides is the reason why there is no such run.
+The run of a task and an encoder is called ``TASK_ENCODER``. ``ENCODER`` in an override is replaced by the encoder's
+name.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ ENCODER = "ENCODER"
 
 
 def task_runs(content: Mapping[str, Any], scale: str) -> dict[str, dict[str, Any]]:
-    """Runs of a scale, in the form of those that a matrix writes out, for every encoder and task."""
+    """Return the runs of a scale for every encoder and task, in the form of the runs written out in a matrix."""
     return {
         f"{task}_{encoder}": {
             "options": False,
@@ -26,7 +27,7 @@ def task_runs(content: Mapping[str, Any], scale: str) -> dict[str, dict[str, Any
 
 
 def _overrides(encoder: str, of_task: list[str] | str, of_encoder: list[str] | str) -> list[str] | str:
-    """The overrides of a fine-tuning, or why there is none; a task that names a backbone starts from that one."""
+    """Return a fine-tuning's overrides, or the reason why it is missing; a task's own backbone takes precedence."""
     if isinstance(of_encoder, str):
         return of_encoder
     if isinstance(of_task, str):
@@ -36,10 +37,10 @@ def _overrides(encoder: str, of_task: list[str] | str, of_encoder: list[str] | s
 
 
 def with_tasks(row: Any, columns: Sequence[str], content: Mapping[str, Any]) -> Any:
-    """A row of a matrix with the runs that its columns of tasks are read from.
+    """Return a matrix row with the fine-tuning runs that its task columns are read from.
 
-    They are those of the row's ``encoder``, or of the encoder with the name of its run; a row with neither stays as it
-    is.
+    The runs belong to the row's ``encoder``, or to the encoder with the name of the row's run. A row without either is
+    returned unchanged.
     """
     of_row: dict[str, Any] = {"run": row} if isinstance(row, str) else dict(row)
     encoder = of_row.pop("encoder", of_row.get("run"))

@@ -1,4 +1,4 @@
-"""Several tuned causal LMs side by side: their mb-indices, normalised, and what the augmentation changed."""
+"""Comparison of several tuned causal LMs: their mb-indices, normalised, and the change due to augmentation."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from safetensors.numpy import load_file
 from tabulate import tabulate
 
 from fairlab.benchmarks.mb_index import MBIndex, mb_draws
+from fairlab.checks.foreign import read_tensors
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.metrics.mb_index import min_max
 from fairlab.record import Reading, Record
@@ -30,8 +30,8 @@ KEYS = {
 def add_normalised(records: Sequence[Record]) -> None:
     """Add to each record its mb-index between the lowest of these runs (0) and the highest (1), in memory.
 
-    The bounds are those of the mb-index on the same scale, so they may lie outside 0..1. Nothing is added where a run
-    has no mb-index, or all have the same.
+    The interval bounds are those of the mb-index on the same scale, so they may be outside 0..1. No reading is added if
+    a run has no mb-index, or if all runs have the same.
     """
     found = [reading_of(record, KEYS["mb-index"]) for record in records]
     readings = [reading for reading in found if reading is not None]
@@ -45,15 +45,15 @@ def add_normalised(records: Sequence[Record]) -> None:
 
 
 def reading_of(record: Record, key: str) -> Reading | None:
-    """The reading of a key, where the record has it."""
+    """Return the reading with a key, or None if the record does not have it."""
     return next((reading for reading in record.readings if reading.key == key), None)
 
 
 def compare_models(records: Sequence[Record]) -> dict[str, Any]:
-    """Rows of all runs, and the change of the mb-index from original entries to as many augmented ones.
+    """Return rows of all runs, and the change of the mb-index from original to equally many augmented entries.
 
     Args:
-        records: records of finished runs whose data are entries.
+        records: Records of finished runs whose data are entries.
     """
     ordered = sorted(records, key=lambda record: (of_data(record, "augmented"), of_data(record, "sample")))
     add_normalised(ordered)
@@ -76,13 +76,13 @@ def compare_models(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _changes(before: Record, after: Record) -> list[dict[str, Any]]:
-    """How the mb-index differs between two runs, on the same contexts and reference entries; none without items."""
+    """Return the mb-index difference of two runs on the same contexts and reference entries; empty without items."""
     files = [record.folder / "items" / "after" / f"{NAME}.safetensors" for record in (before, after)]
     readings = [reading_of(record, KEYS["mb-index"]) for record in (before, after)]
     first, second = readings
     if first is None or second is None or not all(file.is_file() for file in files):
         return []
-    earlier, later = (mb_draws(load_file(file)) for file in files)
+    earlier, later = (mb_draws(read_tensors(file)) for file in files)
     low, high = percentile_interval(later - earlier)
     difference = second.value - first.value
     models = {"from": sample_title(before), "to": sample_title(after)}
@@ -90,17 +90,17 @@ def _changes(before: Record, after: Record) -> list[dict[str, Any]]:
 
 
 def of_data(record: Record, key: str) -> Any:
-    """A setting of a run's data."""
+    """Return a setting of a run's data."""
     return record.config["data"][key]
 
 
 def sample_title(record: Record) -> str:
-    """``sample of 10, augmented``."""
+    """Return a run's title, such as ``sample of 10, augmented``."""
     return f"sample of {of_data(record, 'sample')}, {'augmented' if of_data(record, 'augmented') else 'original'}"
 
 
 def rendered_models(found: dict[str, Any]) -> str:
-    """A comparison as Markdown."""
+    """Return a comparison as Markdown."""
     columns = ["model", "entries", *KEYS]
     lines = [[_shown(row.get(column)) for column in columns] for row in found["models"]]
     parts = [tabulate(lines, headers=columns, tablefmt="github", disable_numparse=True)]

@@ -1,4 +1,4 @@
-"""Published tables beside measured ones: which run stands for which row, and what to say of every cell."""
+"""Published tables next to measured ones: the run behind each row, and the verdict of each cell."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from fairlab.benchmarks.versions import outdated
 from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.headlines import titled
 from fairlab.reporting.many_runs.fine_tuned import task_runs, with_tasks
+from fairlab.reporting.many_runs.matrix_form import PUBLISHED, read_matrix_content, require_row
 from fairlab.reporting.tables.marks import marked, marks_of_runs
 from fairlab.types import FairlabError
 
-PUBLISHED = Path(__file__).parents[1] / "published"
 MATCH, WITHIN_NOISE, DIFFERS = "match", "within noise", "differs"
 NOT_RUN, NOT_REPRODUCIBLE, OTHER_SCALE = "not run", "not reproducible", "another scale"
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row of a published table and the run, or runs, that measure it.
+    """Row of a published table and the run, or runs, that measure it.
 
     Attributes:
-        name: name of the row as published, or ours where the paper has no such row.
-        run: id of a run; empty where none can be had, or where every column has its own.
-        runs: ids of runs by column, where one model is trained for every task.
-        phase: phase of the run's readings; ``before`` is the model it started from, and a model that was measured alone
-            has none. Of runs by column it is ``after``.
-        reason: why there is no run.
+        name: Name of the row as published, or our own name if the paper has no such row.
+        run: Id of a run; empty if no run is available, or if every column has its own.
+        runs: Ids of runs by column, if one model is trained for every task.
+        phase: Phase of the run's readings. ``before`` is the model that training started from; a model that was
+            measured alone has an empty phase. For runs by column it is ``after``.
+        reason: Reason why there is no run.
     """
 
     name: str
@@ -42,24 +42,24 @@ class TableRow:
     runs: dict[str, str] = field(default_factory=dict)
 
     def of(self, column: str) -> str:
-        """The run that measures a column."""
+        """Return the id of the run that measures a column."""
         return self.runs.get(column, self.run)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a paper.
+    """Table of a paper.
 
     Attributes:
-        id: name by which the table is chosen, such as ``3`` or ``study``.
-        title, where, setting: title of the table, its place in the paper, and what was measured on what.
-        columns: keys of readings without their phase.
-        rows: rows of the table in the order printed.
-        published: for each row and column, the printed value; a row of ours has none.
-        recomputed: what a printed value should be by the paper's own other numbers, where it is something else.
-        tolerance: for each quantity (the last part of a column), the distance that counts as a match.
-        against: the key in which its rows differ, to draw the columns against; empty where there is none.
-        averages: for a column that is the mean of others, those others.
+        id: Id by which the table is chosen, such as ``3`` or ``study``.
+        title, where, setting: Title of the table, its place in the paper, and the models and data it was measured with.
+        columns: Keys of readings without their phase.
+        rows: Rows of the table in the order printed.
+        published: Printed value by row and column; rows of our own have no printed values.
+        recomputed: Value implied by the paper's other numbers, if it differs from the printed one.
+        tolerance: Distance that counts as a match, by quantity (the last part of a column).
+        against: Key in which the rows differ, used as the x axis of drawings; empty if there is no such key.
+        averages: Columns that are averaged, by the column that is their mean.
     """
 
     id: str
@@ -77,20 +77,20 @@ class Table:
 
 @dataclass(frozen=True)
 class Matrix:
-    """What reproduces a paper at one scale.
+    """Everything needed to reproduce a paper at one scale.
 
     Attributes:
-        paper: short name of the paper.
-        scale: size of models and data, ``quickstart`` or ``paper``.
-        seeds: seeds of every run, in the order they are run.
-        runs: command-line overrides of ``fairlab.train`` by run id.
-        unavailable: why a run cannot be had, by run id.
-        tables: the paper's tables by their ids.
-        before: id of the run whose readings before training all others take over; empty where each measures its own.
-        made: command-line overrides of ``fairlab.augment`` for data that runs train on, by the name that stands in a
-            run's ``data.path=made/NAME``.
-        evaluations: ids of the runs that train nothing, whose overrides are of ``fairlab.evaluate``.
-        overrides: overrides that every training takes beside its own, such as ``trainer=ddp``.
+        paper: Short name of the paper.
+        scale: Size of models and data, ``quickstart`` or ``paper``.
+        seeds: Seeds of every run, in the order they are run.
+        runs: Command-line overrides of ``fairlab.train`` by run id.
+        unavailable: Reason why a run is unavailable, by run id.
+        tables: The paper's tables by their ids.
+        before: Id of the run whose readings before training all others reuse; empty if each run measures its own.
+        made: Command-line overrides of ``fairlab.augment`` for data that runs train on, by the name used in a run's
+            ``data.path=made/NAME``.
+        evaluations: Ids of the runs that do not train, whose overrides belong to ``fairlab.evaluate``.
+        overrides: Overrides that every training takes in addition to its own, such as ``trainer=ddp``.
     """
 
     paper: str
@@ -107,21 +107,21 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Cell:
-    """One published number beside ours.
+    """One published number and our measurement of it.
 
     Attributes:
-        verdict: comparison of the two numbers: ``match`` (as near as the table's tolerance), ``within noise`` (inside
-            our interval), ``differs``, ``another scale`` (ours is of another model or data and is not compared), ``not
+        verdict: Comparison of the two numbers: ``match`` (within the table's tolerance), ``within noise`` (inside our
+            interval), ``differs``, ``another scale`` (ours is from another model or data and is not compared), ``not
             run``, ``not reproducible``.
-        published: the number as printed; None where the paper has none.
-        recomputed: the number as it should be by the paper's other numbers, where that is something else.
-        value: mean of our readings over all seeds.
-        deviation: standard deviation over the seeds (n - 1); None for a single seed.
-        marks: what must be said beside it, such as that the method did not train.
-        low, high: widest bounds of the seeds' 95 % intervals.
-        moved: whether every seed's change from the model it started from is beyond chance (p below 0.05, one by one);
-            False if a reading is of another version of the benchmark's definition than the present one.
-        reason: why a cell has no value; empty where it has one.
+        published: Number as printed; None if the paper has no such number.
+        recomputed: Number implied by the paper's other numbers, if it differs from the printed one.
+        value: Mean of our readings over all seeds.
+        deviation: Standard deviation over the seeds (n - 1); None for a single seed.
+        marks: Warnings shown with the value, such as that the method did not train.
+        low, high: Widest bounds of the seeds' 95 % intervals.
+        moved: Whether every seed's change from the model it started from is beyond chance (p below 0.05, one by one);
+            False if a reading's benchmark version is not the current one.
+        reason: Reason why a cell has no value; empty if it has one.
     """
 
     verdict: str
@@ -137,21 +137,15 @@ class Cell:
 
 
 def read_matrix(file: Path, scale: str) -> Matrix:
-    """The matrix of a paper, ``experiments/PAPER/matrix.yaml``, for a scale.
+    """Return the matrix of a paper, ``experiments/PAPER/matrix.yaml``, for a scale.
 
     Raises:
-        FairlabError: the file is none, or a table names a run, a row or a published table there is not.
+        FairlabError: The file does not exist, or a table names a run, a row or a published table that does not exist.
     """
     if not file.is_file():
         there = ", ".join(sorted(found.parent.name for found in file.parents[1].glob("*/matrix.yaml")))
         raise FairlabError(f"there is no {file}; papers with a matrix: {there or 'none here, run in a checkout'}")
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise FairlabError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
-    for key, kind in {"seeds": list, "options": dict, "runs": dict, "tables": dict}.items():
-        if not isinstance(content, dict) or not isinstance(content.get(key), kind):
-            raise FairlabError(f"{file} has no '{key}' of its kind; see experiments/ccd/matrix.yaml")
+    content = read_matrix_content(file)
     paper = file.parent.name
     published = _printed(content)
     options = content["options"].get(scale, [])
@@ -166,7 +160,10 @@ def read_matrix(file: Path, scale: str) -> Matrix:
         ours = table | {name: of_scale(table[name], scale) for name in ("columns",) if name in table}
         columns = list(ours.get("columns", printed["columns"]))
         keys = list(ours["columns"].values()) if isinstance(ours.get("columns"), dict) else columns
-        rows = {name: with_tasks(of_scale(row, scale), keys, content) for name, row in table["rows"].items()}
+        rows = {name: of_scale(row, scale) for name, row in table["rows"].items()}
+        for name, row in rows.items():
+            require_row(file, str(id_), name, row)
+        rows = {name: with_tasks(row, keys, content) for name, row in rows.items()}
         tables[str(id_)] = read_table(str(id_), ours | {"rows": rows}, printed, content.get("tolerance", {}))
         for row in tables[str(id_)].rows:
             for run in filter(None, [row.run, *row.runs.values()]):
@@ -187,12 +184,12 @@ def read_matrix(file: Path, scale: str) -> Matrix:
 
 
 def in_one_list(overrides: Sequence[Any]) -> list[str]:
-    """Overrides of a run, in which a list stands for its own: what several runs share, by an anchor of YAML."""
+    """Flatten the overrides of a run; nested lists are overrides that several runs share by a YAML anchor."""
     return [one for part in overrides for one in (in_one_list(part) if isinstance(part, list) else [part])]
 
 
 def _printed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The printed tables of the paper that a matrix names; a matrix of no paper has none."""
+    """Return the printed tables of the paper that a matrix names; empty for a matrix without a paper."""
     if "published" not in content:
         return {}
     tables: dict[str, Any] = yaml.safe_load((PUBLISHED / f"{content['published']}.yaml").read_text(encoding="utf-8"))
@@ -200,12 +197,12 @@ def _printed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_scale(value: Any, scale: str) -> Any:
-    """What stands under a scale's name, or the value itself where it is one for all scales."""
+    """Return the value for a scale, or the value itself if it is the same for all scales."""
     return value.get(scale, value) if isinstance(value, dict) else value
 
 
 def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], tolerance: dict[str, float]) -> Table:
-    """A table of a matrix joined with what was printed, whose columns the matrix may translate or choose from."""
+    """Join a matrix table with the printed one; the matrix may rename or select its columns."""
     rows = [TableRow(name, **({"run": row} if isinstance(row, str) else row)) for name, row in ours["rows"].items()]
     wanted = ours.get("columns", printed["columns"])
     keys = wanted if isinstance(wanted, dict) else {column: column for column in wanted}
@@ -225,12 +222,12 @@ def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], to
 
 
 def cells(table: Table, matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> list[list[Cell]]:
-    """Rows of cells.
+    """Return rows of cells.
 
     Args:
-        table: one of the matrix's tables.
-        matrix: the paper's matrix, whose scale says whether numbers may be compared at all.
-        records: records of finished runs, by run id and seed.
+        table: One of the matrix's tables.
+        matrix: Matrix of the paper, whose scale decides whether numbers are compared.
+        records: Records of finished runs, by run id and seed.
     """
     return [[_cell(table, row, column, matrix, records) for column in table.columns] for row in table.rows]
 
@@ -271,7 +268,7 @@ def _cell(
 def _average(
     table: Table, row: TableRow, column: str, matrix: Matrix, records: Mapping[str, Mapping[int, Record]]
 ) -> Cell:
-    """The mean of other cells of a row, each of another model; its bounds are the mean of theirs, a little too wide."""
+    """Average other cells of a row, each of another model; the mean of their bounds is a little too wide."""
     printed = table.published.get(row.name, {}).get(column)
     recomputed = table.recomputed.get(row.name, {}).get(column)
     parts = [_cell(table, row, part, matrix, records) for part in table.averages[column]]
@@ -320,7 +317,7 @@ def _why(record: Record, phase: str, column: str) -> str:
 
 
 def shown_cell(cell: Cell) -> str:
-    """``0.45 ± 0.02 [0.32, 0.58]*; printed 0.37: differs``; * marks a change beyond chance in every seed."""
+    """Format ``0.45 ± 0.02 [0.32, 0.58]*; printed 0.37: differs``; * marks a change beyond chance in every seed."""
     printed = "" if cell.published is None else f"printed {cell.published:g}"
     if cell.recomputed is not None:
         printed += f", recomputed {cell.recomputed:g}"
@@ -333,7 +330,7 @@ def shown_cell(cell: Cell) -> str:
 
 
 def rendered_table(table: Table, rows: Sequence[Sequence[Cell]], form: str) -> str:
-    """A table as ``github`` (Markdown), ``latex_booktabs`` or ``html``: methods side by side, a line a quantity."""
+    """Return a table as ``github`` (Markdown), ``latex_booktabs`` or ``html``: column per method, line per quantity."""
     from tabulate import tabulate
 
     lines = [
@@ -344,7 +341,7 @@ def rendered_table(table: Table, rows: Sequence[Sequence[Cell]], form: str) -> s
 
 
 def footnotes(table: Table, rows: Sequence[Sequence[Cell]]) -> list[str]:
-    """Why rows have no values, a line each."""
+    """Return the reasons why rows have no values, one line each."""
     found: list[str] = []
     for row, of_row in zip(table.rows, rows, strict=True):
         found += dict.fromkeys(f"{row.name}: {cell.verdict}: {cell.reason}" for cell in of_row if cell.reason)

@@ -1,4 +1,4 @@
-"""A sweep over strengths of reweighting: what each costs and gains on validation, and which is chosen.
+"""Sweep over strengths of reweighting: the cost and gain of each on validation, and the chosen strength.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", tables 7 and 8.
 """
@@ -21,17 +21,17 @@ COLUMNS = {
     "ACV of safe sets, %": "acv_safe_change",
     "ACV of unsafe sets, %": "acv_unsafe_change",
 }
-GAP = "largest_gap_unsafe"  # table 8, of this category
+GAP = "largest_gap_unsafe"  # table 8, for this category
 VALIDATION = "safety_validation"
 CATEGORY = "sexualorien"
 GAP_COLUMN = f"largest gap, {CATEGORY}, unsafe"
 
 
 def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
-    """By harm: the candidates, the names of those on the Pareto front, and the chosen one.
+    """Return, by harm, the candidates, the names of those on the Pareto front, and the chosen one.
 
     Args:
-        records: records of finished runs that measured ``safety_validation``.
+        records: Records of finished runs that measured ``safety_validation``.
     """
     found = {}
     for harm in dict.fromkeys(harm for record in records for harm in _harms(record)):
@@ -53,20 +53,20 @@ def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def setting(record: Record, harm: str) -> str:
-    """The strength that a run had, in words of the configuration."""
+    """Return the strength of a run as settings of the configuration."""
     strengths = record.config["method"]["reweighting"]
     values = strengths.get(harm) or strengths["others"]
     return ", ".join(f"{name} {value:g}" for name, value in values.items())
 
 
 def strength_lines(records: Sequence[Record], harm: str) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of the table of a harm as text, one row a run, with 95 % intervals."""
+    """Return the header and rows of a harm's table as text, one row per run, with 95 % intervals."""
     rows = [[setting(record, harm), *(_text(*one) for one in _measured(record, harm))] for record in records]
     return ["strength", *COLUMNS, GAP_COLUMN], rows
 
 
 def strength_table(records: Sequence[Record], harm: str) -> PageTable:
-    """The same table for a page, the heads with what they mean."""
+    """Return the same table for a page, with the meaning of each column on hover."""
     rows = [[setting(record, harm), *(_shown(*one) for one in _measured(record, harm))] for record in records]
     some = [reading for record in records for reading in _of(record, harm).values()]
     said = {reading.quantity: meaning(reading) for reading in some}
@@ -75,14 +75,14 @@ def strength_table(records: Sequence[Record], harm: str) -> PageTable:
 
 
 def _measured(record: Record, harm: str) -> list[tuple[Reading | None, int]]:
-    """What a row of the table shows of a run, and to how many digits."""
+    """Return the readings in a run's row of the table, each with its number of digits."""
     readings = _of(record, harm)
     gap = next((one for one in record.readings if _is_gap(one, harm)), None)
     return [*((readings.get(name), 1) for name in COLUMNS.values()), (gap, 3)]
 
 
 def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> str:
-    """The page: for every harm the plot of AU-PRC against ACV, the table, and the choice."""
+    """Return the page: for every harm the plot of AU-PRC against ACV, the table, and the choice."""
     rule = (
         f"Changes from the baseline on the validation folds. Chosen is, of the Pareto front, the lowest ACV that costs "
         f"no more than {MOST_LOST:g} % of AU-PRC; if all cost more, the one that costs least."
@@ -94,16 +94,16 @@ def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> s
 
 
 def strength_verdict(of_harm: Mapping[str, Any]) -> str:
-    """The choice, and whether it costs more than is allowed."""
+    """Return the choice, and whether it costs more than is allowed."""
     chosen = str(of_harm["chosen"])
     return chosen if of_harm["allowed"] else f"{chosen}; all cost more than {MOST_LOST:g} % of AU-PRC"
 
 
 def pareto_plot(of_harm: Mapping[str, Any]) -> Figure:
-    """AU-PRC against ACV of several models of a harm, with those that none beats.
+    """Plot AU-PRC against ACV for several models of a harm, with the Pareto front.
 
     Args:
-        of_harm: what :func:`compare_strengths` gives of a harm.
+        of_harm: Result of :func:`compare_strengths` for one harm.
     """
     marks = []
     for name, colour, inside in (("not on the front", None, False), ("Pareto front", 0, True)):
@@ -125,7 +125,7 @@ def _harms(record: Record) -> list[str]:
 
 
 def _of(record: Record, harm: str) -> dict[str, Reading]:
-    """Readings of the debiased model on validation by quantity."""
+    """Return the readings of the debiased model on validation by quantity."""
     return {
         one.quantity: one
         for one in record.readings

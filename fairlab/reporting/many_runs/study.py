@@ -1,4 +1,4 @@
-"""The page of a reproduced paper: its tables, sweeps as curves, and each method's embeddings before and after."""
+"""Page of a reproduced paper: its tables, sweeps as curves, and each method's embeddings before and after."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
-from fairlab.record import Record, without_secrets
+from fairlab.record import Record
 from fairlab.reporting.changes import in_words
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.many_runs.reproduction import OTHER_SCALE, Cell, Matrix, Table, footnotes
@@ -19,13 +20,13 @@ Records = Mapping[str, Mapping[int, Record]]
 
 
 def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix, records: Records, path: Path) -> None:
-    """Write the page, whole or not at all.
+    """Write the page atomically.
 
     Args:
-        filled: the paper's tables, each with its cells.
-        matrix: the matrix that the tables belong to.
-        records: records of finished runs, by run id and seed.
-        path: path of the page to write.
+        filled: The paper's tables, each with its cells.
+        matrix: Matrix that the tables belong to.
+        records: Records of finished runs, by run id and seed.
+        path: Path of the page to write.
     """
     seeds = ", ".join(map(str, matrix.seeds))
     lead: list[Block] = [
@@ -51,7 +52,7 @@ def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix
 
 
 def _verdict(cells: Sequence[Cell], scale: str) -> Verdict:
-    """How many printed numbers were reached, or why none is compared."""
+    """Return the number of printed values per verdict, or the reason why none is compared."""
     printed = [cell for cell in cells if cell.published is not None]
     if not printed:
         return Verdict("No printed number stands beside ours.")
@@ -67,7 +68,7 @@ def _verdict(cells: Sequence[Cell], scale: str) -> Verdict:
 
 
 def _tables(table: Table, rows: Sequence[Sequence[Cell]]) -> Tables:
-    """A small table for each quantity, ours and printed in two columns, a row for each method."""
+    """Return a small table for each quantity, with columns for our value and the printed one, and a row per method."""
     small = []
     for place, column in enumerate(table.columns):
         of_column = [(row.name, cells[place]) for row, cells in zip(table.rows, rows, strict=True)]
@@ -99,7 +100,7 @@ def _said(cell: Cell) -> str:
 
 
 def _sweep(table: Table, rows: Sequence[Sequence[Cell]], records: Records) -> list[Block]:
-    """Columns of a table against the value that its rows differ in; nothing where it names none."""
+    """Plot the table's columns against the value in which its rows differ; empty if the table names no such value."""
     found = [
         (float(_at(next(iter(records[row.run].values())).config, table.against)), cells)
         for row, cells in zip(table.rows, rows, strict=True)
@@ -129,7 +130,7 @@ def _at(config: Any, key: str) -> Any:
 
 
 def _maps(tables: Sequence[Table], matrix: Matrix, records: Records) -> list[Block]:
-    """A t-SNE map for every run that a table has a row of, of its first seed."""
+    """Return a t-SNE map of the first seed for every run that has a row in a table."""
     names = {row.run: row.name for table in tables for row in table.rows if row.run and row.phase == "after"}
     maps: list[Block] = []
     for run, name in names.items():

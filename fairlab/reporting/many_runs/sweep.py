@@ -1,4 +1,4 @@
-"""The page of a sweep: its runs in tables, each criterion's best, lines, trade-offs and parallel coordinates."""
+"""Page of a sweep: tables of runs, best settings per criterion, lines, trade-offs and parallel coordinates."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from dataclasses import asdict
 from itertools import combinations, islice
 from pathlib import Path
 
+from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
-from fairlab.record import Reading, Record, without_secrets
+from fairlab.record import Reading, Record
 from fairlab.reporting.changes import hover
 from fairlab.reporting.charts import Axis, Marks, Panel, figure, parallel
 from fairlab.reporting.headlines import title
@@ -39,20 +40,20 @@ from fairlab.types import FairlabError
 
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
 MOST_PLOTTED = 8
-FEW = 2  # settings that are named in a cell; of more, a click shows which
-MOST_COLUMNS = 6  # of settings and readings in a table; more readings go into another, so that none is cut
-MOST_SETTINGS = 2  # with a column each; more stand in one
+FEW = 2  # maximum number of settings named in a cell; longer lists are folded
+MOST_COLUMNS = 6  # maximum number of settings and readings in a table; further readings go into another table
+MOST_SETTINGS = 2  # maximum number of settings with a column each; more settings share one column
 
 
 def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
-    """Write the page of a folder of runs, and say where it is.
+    """Write the page of a folder of runs, and print its path.
 
     Args:
-        folder: folder that holds runs at any depth.
-        readings: keys of the readings to show, as in ``metrics.json``; None takes the headline readings.
+        folder: Folder that contains runs at any depth.
+        readings: Keys of the readings to show, as in ``metrics.json``; None selects the headline readings.
 
     Raises:
-        FairlabError: there is no such folder, no run in it, or no such reading.
+        FairlabError: The folder does not exist or contains no run, or a reading does not exist.
     """
     if not folder.is_dir():
         raise FairlabError(f"{folder} is no folder; give runs=DIR, a folder of runs")
@@ -75,10 +76,10 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
     """Write ``report.html`` and ``report.json`` into a folder of runs.
 
     Args:
-        folder: folder of the runs, where both files are written.
-        records: records of the runs.
-        keys: keys of the readings to show, as in ``metrics.json``.
-        unread: a sentence for every record that could not be read.
+        folder: Folder of the runs, where both files are written.
+        records: Records of the runs.
+        keys: Keys of the readings to show, as in ``metrics.json``.
+        unread: A sentence for every record that could not be read.
 
     Returns:
         Path of the page.
@@ -109,14 +110,14 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
 
 
 def _ordered(choices: Sequence[Choice]) -> Sequence[Choice]:
-    """By their settings where all of these are numbers, else as they were run."""
+    """Sort choices by their settings if all of these are numbers; otherwise keep the order of the runs."""
     if not all(NUMBER.fullmatch(value) for choice in choices for value in choice.settings.values()):
         return choices
     return sorted(choices, key=lambda choice: [float(value) for value in choice.settings.values()])
 
 
 def _titles(keys: Sequence[str], shown: Mapping[str, Reading]) -> dict[str, str]:
-    """Plain names of keys, all different: with the phase or model where that is not the one after training."""
+    """Return distinct titles by key, with the phase or model unless it is the one after training."""
     titles = {
         key: title(shown[key]) + (f", {shown[key].phase}" if shown[key].phase not in ("", "after") else "")
         for key in keys
@@ -129,7 +130,7 @@ def _titles(keys: Sequence[str], shown: Mapping[str, Reading]) -> dict[str, str]
 def _lead(
     records: Sequence[Record], choices: Sequence[Choice], titles: Mapping[str, str], chosen: Sequence[Chosen]
 ) -> list[Block]:
-    """How many runs there are, each criterion's best in a line, and what a reader must know first."""
+    """Return the number of runs, the best settings per criterion, and the notes to read first."""
     done = sum(record.status == "finished" for record in records)
     repeated = sum(choice.repeated for choice in choices)
     again = f" {repeated} of them do what another does with the same seed; the last counts." if repeated else ""
@@ -163,7 +164,7 @@ def _lead(
 
 
 def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> list[Block]:
-    """Readings by question and choice of settings, a few columns to a table."""
+    """Return readings by question and choice of settings, with a few columns per table."""
     settings = list(choices[0].settings) if choices else []
     settings = settings if len(settings) <= MOST_SETTINGS else ["settings"]
     tops = {key: best(choices, key) for key in titles}
@@ -180,7 +181,7 @@ def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping
 
 
 def _chunks(keys: Sequence[str], most: int) -> Iterator[Sequence[str]]:
-    """Keys in as few portions as can be, as even as can be."""
+    """Split keys into the smallest number of portions, as even as possible."""
     portions = -(-len(keys) // most)
     for number in range(portions):
         yield keys[number * len(keys) // portions : (number + 1) * len(keys) // portions]
@@ -205,18 +206,18 @@ def _shown(point: Point, *, nearest: bool = False) -> PageCell:
 
 
 def _short(choice: Choice) -> str:
-    """The settings as overrides, without those that are left as they are."""
+    """Return the settings as overrides, without those that keep their default."""
     said = {key: value for key, value in choice.settings.items() if value not in ("default", "none")}
     return " ".join(f"{key}={value}" for key, value in said.items()) or choice.name
 
 
 def _told(settings: Mapping[str, str], before: str = "") -> str:
-    """Settings as overrides; nothing of none."""
+    """Format settings as overrides; empty string if there are no settings."""
     return before * bool(settings) + " ".join(f"{key}={value}" for key, value in settings.items())
 
 
 def _by_validation(chosen: Sequence[Chosen]) -> Section | None:
-    """The settings with the best median over seeds of a task's measure on examples held out of training."""
+    """Return the settings with the best median over seeds of a task's measure on examples held out of training."""
     if not chosen:
         return None
     rows: list[Row] = [
@@ -259,7 +260,7 @@ def _nearest(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mappin
 
 
 def _lines(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
-    """Readings against each setting that is a number, a line for each choice of the others."""
+    """Plot readings against each numeric setting, with one line per choice of the other settings."""
     blocks: list[Block] = []
     for setting in choices[0].settings if choices else ():
         if not all(NUMBER.fullmatch(choice.settings[setting]) for choice in choices):
@@ -285,7 +286,7 @@ def _line(name: str, of_line: Sequence[Choice], setting: str, key: str, colour: 
 
 
 def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
-    """Distances to the ideal of two criteria, of different benchmarks, with the choices that no other beats in both."""
+    """Plot distances to the ideal of two criteria from different benchmarks, with the Pareto front of the choices."""
     judged = [key for key in titles if all(key in c.points and c.points[key].ideal is not None for c in choices)]
     first = list({key.split("/")[-3]: key for key in reversed(judged) if key.count("/") > 1}.values())[::-1]
     pairs = list(combinations(first if len(first) > 1 else judged, 2))[: MOST_PLOTTED // 2]

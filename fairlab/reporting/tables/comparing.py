@@ -1,4 +1,4 @@
-"""What two models were measured at, compared on the same items after the fact, from the draws that runs keep."""
+"""Comparison of two models on the same items after their runs, from the stored bootstrap draws."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fairlab.benchmarks.kept_items import draws_file
 from fairlab.benchmarks.runner import adjusted
 from fairlab.benchmarks.versions import other_definition
+from fairlab.checks.foreign import read_tensors
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.record import Comparison, Reading, Record
 from fairlab.types import FairlabError
@@ -23,11 +24,11 @@ CHANGE = "change"
 
 @dataclass(frozen=True)
 class Side:
-    """One model as a run measured it.
+    """One model as measured by a run.
 
     Attributes:
-        record: of the run.
-        phase: under which the model stands there; empty for the only one.
+        record: Record of the run.
+        phase: Phase of the model in that record; empty for the only one.
     """
 
     record: Record
@@ -40,13 +41,11 @@ class Side:
 
     @cached_property
     def draws(self) -> dict[Place, NDArray[np.float64]]:
-        """Bootstrap draws (2,000,) of its readings, as far as the run has kept them."""
-        from safetensors.numpy import load_file
-
+        """Bootstrap draws (2,000,) of its readings, for those that the run has stored."""
         found: dict[Place, NDArray[np.float64]] = {}
         for benchmark in {benchmark for benchmark, _, _ in self.readings}:
             file = draws_file(self.record.folder, self.phase, benchmark)
-            held = load_file(file) if file.is_file() else {}
+            held = read_tensors(file) if file.is_file() else {}
             for name, values in held.items():
                 subset, _, quantity = name.rpartition("/")
                 found[benchmark, subset, quantity] = values.astype(np.float64)
@@ -54,26 +53,26 @@ class Side:
 
     @property
     def name(self) -> str:
-        """The folder of the run, and the model's label where it has one."""
+        """Folder of the run, with the model's label if it has one."""
         return f"{self.record.folder} ({self.phase})" if self.phase else str(self.record.folder)
 
 
 def place_of(reading: Reading) -> Place:
-    """Benchmark, subset and quantity."""
+    """Return benchmark, subset and quantity."""
     return reading.benchmark, reading.subset, reading.quantity
 
 
 def sides_of(record: Record) -> list[Side]:
-    """The models that a run stands for: the trained one, or all that it measured."""
+    """Return the models that a run provides: the trained one, or all that it measured."""
     phases = record.phases
     return [Side(record, phase) for phase in (["after"] if "after" in phases else phases)]
 
 
 def only_side(record: Record) -> Side:
-    """The one model that a run stands for.
+    """Return the one model that a run provides.
 
     Raises:
-        FairlabError: it measured none, or several.
+        FairlabError: The run measured no model, or several.
     """
     found = sides_of(record)
     if len(found) != 1:
@@ -83,12 +82,12 @@ def only_side(record: Record) -> Side:
 
 
 def compare_sides(before: Side, after: Side) -> list[Comparison]:
-    """Differences of all readings that two models share, paired item by item, as a run compares before and after.
+    """Return differences of all readings that two models share, paired by item, as a run compares before and after.
 
     P-values of headline readings are adjusted by Holm's method.
 
     Raises:
-        FairlabError: no reading can be compared; the message says why.
+        FairlabError: No reading can be compared; the message gives the reason.
     """
     shared = [place for place in after.readings if place in before.readings]
     if not shared:
@@ -107,7 +106,7 @@ def of_other_definitions(before: Side, after: Side) -> list[str]:
 
 
 def why_not(before: Side, after: Side, place: Place) -> str:
-    """Why a reading that two models share cannot be compared; empty where it can."""
+    """Return the reason why a shared reading cannot be compared; empty if it can."""
     name = "/".join(place)
     if key := _other_setting(before.record, after.record, place[0]):
         return f"they were measured by other settings ({key})"
@@ -122,7 +121,7 @@ def why_not(before: Side, after: Side, place: Place) -> str:
 
 
 def _other_setting(first: Record, second: Record, benchmark: str) -> str:
-    """The first setting in which a benchmark differs between two runs; empty where none does, or it is not known."""
+    """Return a benchmark's first setting that differs between two runs; empty if none differs, or if it is unknown."""
     name = re.split("[@]", benchmark)[0]
     nodes: list[Any] = [(record.config.get("benchmark") or {}).get(name) for record in (first, second)]
     if not all(isinstance(node, dict) for node in nodes):

@@ -1,4 +1,4 @@
-"""The tables that stand beside a folder of runs."""
+"""Tables written into a folder of runs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fairlab.reporting.tables.method_table import method_table
 
 
 def write_tables(records: Sequence[Record], folder: Path) -> None:
-    """Write ``readings.csv``, and ``methods.md`` and ``methods.tex`` where a finished run has headline readings.
+    """Write ``readings.csv``, and ``methods.md`` and ``methods.tex`` if a finished run has headline readings.
 
     Args:
-        records: of the runs, in the order of the rows.
-        folder: where the tables are written.
+        records: Records of the runs, in the order of the rows.
+        folder: Folder in which the tables are written.
     """
     write_long_form(records, folder / "readings.csv")
     if has_headlines(records):
@@ -27,6 +27,6 @@ def write_tables(records: Sequence[Record], folder: Path) -> None:
 
 
 def has_headlines(records: Sequence[Record]) -> bool:
-    """Whether a finished run has a headline reading of a model."""
+    """Check whether a finished run has a headline reading of a model."""
     sides = [side for record in records if record.status == "finished" for side in sides_of(record)]
     return any(reading.headline for side in sides for reading in side.readings.values())

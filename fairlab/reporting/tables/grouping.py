@@ -1,4 +1,4 @@
-"""Which runs do the same but for their seed, what tells the others apart, and one reading over seeds."""
+"""Runs that differ only in their seed, settings that distinguish the other runs, and readings over seeds."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from fairlab.reporting.tables.marks import marks_of_runs
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.types import FairlabError
 
-# Overrides that say where and how a run was done, or which of several equal ones it is.
+# Overrides that say where and how a run was done, or which of several equal runs it is.
 NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|seed)=)")
-# Parts of a configuration that say where, how or with which seed; and settings that take the seed over.
+# Parts of a configuration that say where, how or with which seed a run was done; and settings that inherit the seed.
 BESIDES = {"seed", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
-CONTENT = {"data.path": "data", "backbone.name": "weights"}  # places, and the facts that say what lay there
+CONTENT = {"data.path": "data", "backbone.name": "weights"}  # paths, and the provenance of their content
 SEED = re.compile(r"(^|\.)(seed|fresh)$")
 
 
@@ -30,11 +30,11 @@ class Point:
     """One reading of one choice of settings, over its seeds.
 
     Attributes:
-        value: mean over the runs, in the reading's unit.
-        low, high: bounds of the 95 % interval: of Student's t over seeds; for a single run, its own over items.
-        ideal: the value of a perfectly fair or useful model; None where there is no such value.
-        n: number of runs the mean is over.
-        marks: what must be said beside it, such as that the method did not train, and of how many of the runs.
+        value: Mean over the runs, in the reading's unit.
+        low, high: Bounds of the 95 % interval: of Student's t over seeds; for a single run, its own over items.
+        ideal: Value of a perfectly fair or useful model; None if there is no such value.
+        n: Number of runs averaged.
+        marks: Warnings shown with the value, such as that the method did not train, and for how many of the runs.
     """
 
     value: float
@@ -46,20 +46,20 @@ class Point:
 
     @property
     def distance(self) -> float:
-        """From the ideal value; nan where there is none."""
+        """Distance from the ideal value; nan if there is no ideal value."""
         return math.nan if self.ideal is None else abs(self.value - self.ideal)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One choice of settings with what was read of it, over its seeds.
+    """One choice of settings with its readings, over its seeds.
 
     Attributes:
-        settings: what tells it from the others, by key.
-        seeds: of its runs.
-        points: readings over them, by key.
-        repeated: number of runs left out that repeat the seed of another.
-        runs: the records of the others.
+        settings: Settings that distinguish it from the other choices, by key.
+        seeds: Seeds of its runs.
+        points: Readings over the runs, by key.
+        repeated: Number of runs left out because they repeat the seed of another run.
+        runs: Records of the remaining runs.
     """
 
     settings: dict[str, str]
@@ -75,10 +75,10 @@ class Choice:
 
 
 def records_below(folder: Path) -> list[Record]:
-    """Records of all runs below a folder, of which there is at least one.
+    """Return the records of all runs below a folder, at least one.
 
     Raises:
-        FairlabError: there is no such folder, or no run in it.
+        FairlabError: The folder does not exist or contains no run.
     """
     if not folder.is_dir():
         raise FairlabError(f"{folder} is no folder; give a folder of runs, such as outputs")
@@ -89,9 +89,10 @@ def records_below(folder: Path) -> list[Record]:
 
 
 def settings_of(records: Sequence[Record]) -> list[dict[str, str]]:
-    """What tells the runs apart, by key: what their commands differ in, and where that is not enough, what else does.
+    """Return the settings that distinguish the runs, by key: differing overrides, then other settings if necessary.
 
-    Values are those of the resolved configurations; where a command chooses a part of them as a whole, its own word.
+    Values come from the resolved configurations. If a command chooses a whole part of them, the value is the command's
+    own.
     """
     done = [identity(record) for record in records]
     given = [_given(record) for record in records]
@@ -116,9 +117,9 @@ def _kinds(found: Sequence[Mapping[str, str]]) -> int:
 
 
 def identity(record: Record) -> dict[str, str]:
-    """What a run does, whatever its seed: the leaves of its configuration; null is as what is not there.
+    """Return the leaves of a run's configuration without its seed; null is the same as a missing key.
 
-    Data and weights count by their hashes, where the record has them, not by where they lay.
+    Data and weights are identified by their hashes if the record has them, not by their paths.
     """
     config = record.config
     what = {key: value for key, value in config.items() if key not in BESIDES}
@@ -134,7 +135,7 @@ def identity(record: Record) -> dict[str, str]:
 
 
 def _leaves(content: Any, place: str) -> Iterator[tuple[str, str]]:
-    if isinstance(content, dict):  # an empty one is a part that was not chosen
+    if isinstance(content, dict):  # an empty dict is a part that was not chosen
         for key, value in content.items():
             yield from _leaves(value, f"{place}.{key}" if place else str(key))
     else:
@@ -142,7 +143,7 @@ def _leaves(content: Any, place: str) -> Iterator[tuple[str, str]]:
 
 
 def _text(value: Any) -> str:
-    """A value as text: the same for 1 and 1.0."""
+    """Format a value as text: the same for 1 and 1.0."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -152,7 +153,7 @@ def _given(record: Record) -> dict[str, str]:
 
 
 def _configured(config: Any, key: str) -> str:
-    """The value at a key; empty where there is none, or a whole part."""
+    """Return the value at a key; empty if the key is missing or holds a whole part."""
     for part in key.split("."):
         if not isinstance(config, dict) or part not in config:
             return ""
@@ -161,13 +162,13 @@ def _configured(config: Any, key: str) -> str:
 
 
 def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
-    """The finished runs, one choice for those whose configurations differ in nothing but their seed.
+    """Return the finished runs, one choice for those whose configurations differ only in their seed.
 
-    Of runs that do the same with the same seed the last one counts.
+    If several runs do the same with the same seed, the last one counts.
 
     Args:
-        records: records of runs; unfinished ones are left out.
-        keys: keys of the readings wanted, as in ``metrics.json``.
+        records: Records of runs; unfinished ones are left out.
+        keys: Keys of the readings to include, as in ``metrics.json``.
     """
     done = [record for record in records if record.status == "finished"]
     grouped: dict[tuple[tuple[str, str], ...], list[int]] = {}
@@ -191,14 +192,14 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
 
 
 def _point(runs: Sequence[Record], key: str) -> Point | None:
-    """A reading over runs, with the marks that stand beside it in any of them."""
+    """Return a reading over runs, with the marks that it has in any of them."""
     found = [(record, reading) for record in runs for reading in record.readings if reading.key == key]
     point = over_seeds([reading for _, reading in found])
     return None if point is None else replace(point, marks=marks_of_runs(found))
 
 
 def over_seeds(readings: Sequence[Reading]) -> Point | None:
-    """Mean of a reading over runs with its 95 % interval, by Student's t; None of no run."""
+    """Return the mean of a reading over runs with its 95 % interval, by Student's t; None if there are no runs."""
     if not readings:
         return None
     values = np.array([reading.value for reading in readings])
@@ -213,13 +214,13 @@ def over_seeds(readings: Sequence[Reading]) -> Point | None:
 
 
 def headlines(records: Sequence[Record]) -> list[str]:
-    """Keys of the headline readings of models after training, or as evaluated."""
+    """Return the keys of the headline readings of models after training, or as evaluated."""
     readings = [reading for record in records for reading in record.readings]
     return list(dict.fromkeys(r.key for r in readings if r.headline and r.phase not in ("before", DATA)))
 
 
 def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | None:
-    """The choice whose mean is nearest to the ideal, and those whose interval overlaps its own."""
+    """Return the choice whose mean is nearest to the ideal, and the choices whose interval overlaps its own."""
     having = [choice for choice in choices if key in choice.points and choice.points[key].ideal is not None]
     if not having:
         return None
@@ -230,6 +231,6 @@ def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | N
 
 
 def trade_off_front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Places of the points that no other is at least as near in both and nearer in one; by the first coordinate."""
+    """Return the places of the points on the Pareto front of two distances, in order of the first coordinate."""
     kept = [k for k, (x, y) in enumerate(points) if not any(a <= x and b <= y and (a < x or b < y) for a, b in points)]
     return sorted(kept, key=lambda k: points[k])

@@ -1,4 +1,4 @@
-"""Results of any runs in one long-form table: a row for each reading, keyed by what its run was configured to do."""
+"""Results of any runs in one long-form table: a row for each reading, keyed by its run's configuration."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairlab.checks.escapes import csv_cell
 from fairlab.files import no_space_is_one_sentence, replaced_when_written
 from fairlab.record import Record, values_in
 from fairlab.reporting.tables.grouping import identity, settings_of
@@ -22,24 +23,24 @@ READING = (
 )  # fmt: skip
 
 
-TAKEN = {"run", "status", "configuration", "seed", *READING}  # a setting of such a name gets config. before it
+TAKEN = {"run", "status", "configuration", "seed", *READING}  # clashing settings are prefixed with config.
 
 
 def configuration(record: Record) -> str:
-    """A short name of what a run does, whatever its seed: the first twelve digits of a hash of its identity."""
+    """Return a short name of a run's configuration without its seed: the first twelve digits of its identity's hash."""
     content = json.dumps(sorted(identity(record).items()))
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
 def long_form(records: Sequence[Record]) -> pandas.DataFrame:
-    """A row for each reading of each run.
+    """Return a table with a row for each reading of each run.
 
-    Columns: ``run`` (its folder), ``status``, ``configuration`` (equal for runs that differ in their seed alone),
-    ``seed``, the settings that tell the runs apart by their keys (such as ``method.beta``), and the parts of a
+    Columns: ``run`` (its folder), ``status``, ``configuration`` (equal for runs that differ only in their seed),
+    ``seed``, the settings that distinguish the runs, by key (such as ``method.beta``), and the parts of a
     :class:`fairlab.record.Reading`.
 
     Args:
-        records: records of runs, finished or not.
+        records: Records of runs, finished or not.
     """
     import pandas
 
@@ -64,16 +65,22 @@ def long_form(records: Sequence[Record]) -> pandas.DataFrame:
 
 
 def write_long_form(records: Sequence[Record], path: Path) -> None:
-    """Write the long-form table, by the ending of the file's name: ``.csv`` or ``.parquet``.
+    """Write the long-form table in the format given by the file's suffix: ``.csv`` or ``.parquet``.
 
     Raises:
-        FairlabError: the name has another ending, or the disk is full.
+        FairlabError: The suffix is neither, or the disk is full.
     """
     if path.suffix not in (".csv", ".parquet"):
         raise FairlabError(f"{path} has no ending that says its kind; give a name that ends in .csv or .parquet")
     table = long_form(records)
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
         if path.suffix == ".csv":
-            table.to_csv(temporary, index=False)
+            _escaped(table).to_csv(temporary, index=False)
         else:
             table.to_parquet(temporary, index=False)
+
+
+def _escaped(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Return a table whose texts and column names are safe from being read as spreadsheet formulas."""
+    texts = table.map(lambda value: csv_cell(value) if isinstance(value, str) else value)
+    return texts.rename(columns=csv_cell)

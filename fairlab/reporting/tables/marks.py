@@ -1,4 +1,4 @@
-"""Marks beside readings: of a model whose training did nothing, or of another version of the benchmark."""
+"""Marks on readings: the model's training had no effect, or the benchmark's version is another one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ UNTRAINED, CHANCE = "did not train", "at chance on its validation data"
 
 
 def training_notes(record: Record) -> list[Note]:
-    """Return notes on a training that says nothing: its loss did not fall, or it is too short to tell.
+    """Return notes on an uninformative training: its loss did not fall, or it is too short to tell.
 
-    So is a classifier that is no better than a guess. A method without steps, such as a projection, has no loss and
+    A classifier no better than a guess also gets a note. A method without steps, such as a projection, has no loss and
     gets no note.
     """
     data = record.provenance.get("data", {})
@@ -26,36 +26,36 @@ def training_notes(record: Record) -> list[Note]:
 
 
 def version_notes(record: Record) -> list[Note]:
-    """Return a note per benchmark and phase whose readings are of another version than the present one."""
+    """Return a note per benchmark and phase whose readings have a version other than the current one."""
     found = {(one.benchmark, one.phase): mark for one in record.readings if (mark := outdated(one))}
     remedy = "measure again before comparing it with present readings"
     return [Note(name, f"measured by {mark}; {remedy}", phase=phase) for (name, phase), mark in found.items()]
 
 
 def marks_beside(record: Record, reading: Reading) -> list[str]:
-    """Return the marks of a reading: by the record's notes, its history if it is older than these, and its version."""
+    """Return a reading's marks: from the record's notes, its history if it is older than these, and its version."""
     own = record.marks(reading)
     own += [note.mark for note in training_notes(record) if note.marks(reading) and note.mark not in own]
     return own + list(filter(None, [outdated(reading)]))
 
 
 def marks_of_runs(runs: Sequence[tuple[Record, Reading]]) -> tuple[str, ...]:
-    """Return the marks of a mean over runs, with how many of them have each."""
-    return counted((mark for record, reading in runs for mark in marks_beside(record, reading)), len(runs))
+    """Return the marks of a mean over runs, with the number of runs that have each."""
+    return marks_with_counts((mark for record, reading in runs for mark in marks_beside(record, reading)), len(runs))
 
 
-def counted(marks: Iterable[str], runs: int) -> tuple[str, ...]:
-    """Return each of the marks once, with how many of ``runs`` have it unless all do."""
+def marks_with_counts(marks: Iterable[str], runs: int) -> tuple[str, ...]:
+    """Return each mark once, with the number of ``runs`` that have it unless all do."""
     return tuple(mark if n == runs else f"{mark} in {n} of {runs} runs" for mark, n in Counter(marks).items())
 
 
 def marked(shown: str, marks: Sequence[str]) -> str:
-    """A number as it is shown, with what must be said beside it."""
+    """Append marks in parentheses to a formatted number."""
     return f"{shown} ({'; '.join(marks)})" if marks else shown
 
 
 def failed_models(record: Record) -> dict[str, list[str]]:
-    """Return why the numbers of a run's models say nothing of bias, by label; empty if every model is sound."""
+    """Return why the numbers of a run's models say nothing about bias, by label; empty if every model is sound."""
     found: dict[str, list[str]] = {}
     for note in record.notes:
         if note.mark == SAYS_NOTHING and note.text not in found.setdefault(note.phase, []):
@@ -64,5 +64,5 @@ def failed_models(record: Record) -> dict[str, list[str]]:
 
 
 def said_of_training(record: Record) -> list[str]:
-    """Return what must be said of a run's training before its changes are believed; empty of a sound one."""
+    """Return warnings about a run's training that qualify its changes; empty if the training is sound."""
     return list(dict.fromkeys(note.text for note in record.notes if note.benchmark == TRAINING))

@@ -1,16 +1,16 @@
-"""Methods by readings: means over seeds, and what differs beyond chance, over items and seeds.
+"""Methods by readings: means over seeds, and differences beyond chance, over items and seeds.
 
-Of a reading, every two methods are compared. The difference of their means varies with the items that were measured and
-with the seeds of the runs, and both are counted:
+Every two methods are compared on each reading. The difference of their means varies with the measured items and with
+the seeds of the runs, and both sources of variance are counted:
 
 - over items: the variance of the difference over bootstrap draws that resample the same items for all runs;
-- over seeds: of runs with the same seeds the variance of the differences, else the pooled variance of both methods.
+- over seeds: the variance of the differences if the runs have the same seeds, else the pooled variance of both methods.
 
-With one seed each, the p-value is the paired bootstrap's, as in a run's own record. With more, the difference over the
-root of the summed variances is set against Student's t, with degrees of freedom after Welch and Satterthwaite. Runs
-that keep no draws are compared over seeds alone. P-values of a reading are adjusted for all its pairs (Holm). Readings
-of different versions of a benchmark's definition are not tested against each other; those of another version than the
-present one are marked.
+With one seed each, the p-value is that of the paired bootstrap, as in a run's own record. With more seeds, the
+difference divided by the root of the summed variances is compared with Student's t, with degrees of freedom after Welch
+and Satterthwaite. Runs without stored draws are compared over seeds alone. P-values of a reading are adjusted for all
+its pairs (Holm). Readings of different versions of a benchmark's definition are not tested against each other; readings
+of a version other than the current one are marked.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from fairlab.metrics.significance import holm
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.tables.comparing import Place, Side, sides_of
 from fairlab.reporting.tables.grouping import identity, settings_of
-from fairlab.reporting.tables.marks import counted, marked
+from fairlab.reporting.tables.marks import marked, marks_with_counts
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.types import FairlabError
 
@@ -46,14 +46,14 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Measured:
-    """A reading of one method, over its seeds.
+    """Reading of one method, over its seeds.
 
     Attributes:
-        values: value by seed.
-        draws: bootstrap draws (2,000,) by seed, for the runs that have kept them.
-        reading: that of the first seed, for its unit, ideal value and number of items.
-        versions: versions of the benchmark's definition by which its seeds were measured.
-        marks: what must be said beside it: that its version is not the present one.
+        values: Value by seed.
+        draws: Bootstrap draws (2,000,) by seed, for the runs that have stored them.
+        reading: Reading of the first seed, for its unit, ideal value and number of items.
+        versions: Versions of the benchmark's definition by which its seeds were measured.
+        marks: Warnings shown with the value: that its version is not the current one.
     """
 
     values: dict[int | None, float]
@@ -64,22 +64,22 @@ class Measured:
 
     @property
     def mean(self) -> float:
-        """Over seeds."""
+        """Mean over seeds."""
         return float(np.mean(list(self.values.values())))
 
     @property
     def deviation(self) -> float:
-        """Standard deviation over seeds; nan of one."""
+        """Standard deviation over seeds; nan for a single seed."""
         return float(np.std(list(self.values.values()), ddof=1)) if len(self.values) > 1 else math.nan
 
     @property
     def distance(self) -> float:
-        """Of the mean from the ideal value; nan where there is none."""
+        """Distance of the mean from the ideal value; nan if there is no ideal value."""
         return math.nan if self.reading.ideal is None else abs(self.mean - self.reading.ideal)
 
     @property
     def text(self) -> str:
-        """``0.0312 ± 0.0021 (3)``, then the marks; of one seed the value alone."""
+        """``0.0312 ± 0.0021 (3)``, then the marks; for a single seed the value alone."""
         seeds = f" ± {self.deviation:.2g} ({len(self.values)})" if len(self.values) > 1 else ""
         return marked(f"{self.mean:.4g}{seeds}", self.marks)
 
@@ -89,10 +89,10 @@ class MethodTable:
     """Methods, or models, in rows and readings in columns.
 
     Attributes:
-        cells: by name of the method, then by reading.
-        p_values: by reading, then by pair of methods: adjusted p-value of no difference; pairs that cannot be tested
-            are left out.
-        titles: heading of each reading.
+        cells: Measured values by name of the method, then by reading.
+        p_values: Adjusted p-value of no difference by reading, then by pair of methods; pairs that cannot be tested are
+            left out.
+        titles: Heading of each reading.
     """
 
     cells: dict[str, dict[Place, Measured]]
@@ -100,7 +100,7 @@ class MethodTable:
     titles: dict[Place, str]
 
     def best(self, place: Place) -> str | None:
-        """The method nearest to the ideal value where it differs beyond chance from every other; else None."""
+        """Return the method nearest to the ideal value if it differs beyond chance from every other; else None."""
         having = {name: row[place] for name, row in self.cells.items() if place in row}
         if len(having) < 2 or any(math.isnan(cell.distance) for cell in having.values()):
             return None
@@ -109,12 +109,12 @@ class MethodTable:
         return first if all(p < ALPHA for p in p_values) else None
 
     def p(self, place: Place, first: str, second: str) -> float:
-        """Adjusted p-value of no difference between two methods; 1 where they could not be tested."""
+        """Return the adjusted p-value of no difference between two methods; 1 if they could not be tested."""
         found = self.p_values.get(place, {})
         return found.get((first, second), found.get((second, first), 1.0))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row for each method and reading: mean, deviation over seeds, number of seeds, unit, ideal, whether best."""
+        """Return a row per method and reading: mean, deviation, number of seeds and items, unit, ideal, best or not."""
         import pandas
 
         rows = [
@@ -137,11 +137,11 @@ class MethodTable:
         return pandas.DataFrame(rows)
 
     def to_markdown(self) -> str:
-        """The table in GitHub's Markdown, with a note on what it shows."""
+        """Return the table in GitHub's Markdown, with an explanatory note."""
         return f"{markdown(self._header, self._rows)}\n\n{NOTE}"
 
     def to_latex(self, caption: str = "") -> str:
-        """The table in LaTeX, by the rules of the package booktabs."""
+        """Return the table in LaTeX in the style of the package booktabs."""
         return latex(self._header, self._rows, caption=caption, note=NOTE)
 
     def __str__(self) -> str:
@@ -164,15 +164,15 @@ class MethodTable:
 
 
 def method_table(records: Sequence[Record], readings: Sequence[str] | None = None) -> MethodTable:
-    """Methods by readings, of finished runs; those that differ in their seed alone are one method.
+    """Return a table of methods by readings from finished runs; runs that differ only in their seed are one method.
 
     Args:
-        records: records of runs.
-        readings: ``benchmark/subset/quantity`` of the columns wanted, as in ``metrics.json`` but for the phase; None
-            takes all headline readings.
+        records: Records of runs.
+        readings: Keys ``benchmark/subset/quantity`` of the columns, as in ``metrics.json`` but without the phase; None
+            selects all headline readings.
 
     Raises:
-        FairlabError: no run has finished, or none has such a reading.
+        FairlabError: No run has finished, or no run has such a reading.
     """
     done = [record for record in records if record.status == "finished"]
     if not done:
@@ -192,10 +192,10 @@ def method_table(records: Sequence[Record], readings: Sequence[str] | None = Non
 
 
 def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]:
-    """The readings that make the columns.
+    """Return the readings that become the columns.
 
     Raises:
-        FairlabError: no model has one that is asked for, or any at all.
+        FairlabError: No model has a requested reading, or any headline reading.
     """
     known = {place: reading for side in sides for place, reading in side.readings.items() if reading.phase != DATA}
     if readings is None:
@@ -218,22 +218,22 @@ def _row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) -> dict[Pl
             values = {seed: side.readings[place].value for seed, side in having.items()}
             draws = {seed: side.draws[place] for seed, side in having.items() if place in side.draws}
             versions = frozenset(map(definition, readings))
-            marks = counted(filter(None, map(outdated, readings)), len(readings))
+            marks = marks_with_counts(filter(None, map(outdated, readings)), len(readings))
             row[place] = Measured(values, draws, readings[0], versions, marks)
     return row
 
 
 def pairwise(column: Mapping[str, Measured]) -> dict[tuple[str, str], float]:
-    """Adjusted p-values of no difference between every two methods, for those that can be tested."""
+    """Return adjusted p-values of no difference for every pair of methods that can be tested."""
     p_values = {(a, b): difference_p(column[a], column[b]) for a, b in combinations(column, 2)}
     tested = {pair: p for pair, p in p_values.items() if not math.isnan(p)}
     return dict(zip(tested, holm(list(tested.values())).tolist(), strict=True))
 
 
 def difference_p(first: Measured, second: Measured) -> float:
-    """Two-sided p-value that two methods' means do not differ, over items and seeds; nan where nothing tells.
+    """Return the two-sided p-value that two methods' means do not differ, over items and seeds.
 
-    Nothing tells where there is one seed each and no draws over the same items, where nothing varies, or where the two
+    The value is nan if there is one seed each and no draws over the same items, if there is no variance, or if the two
     were measured by different versions of a definition.
     """
     if len(first.versions | second.versions) > 1:
@@ -255,7 +255,7 @@ def difference_p(first: Measured, second: Measured) -> float:
 
 
 def _difference_draws(first: Measured, second: Measured) -> NDArray[np.float64] | None:
-    """Draws (2,000,) of the difference of means over seeds; None where a run has none, or the items are others."""
+    """Return draws (2,000,) of the difference of means over seeds; None if a run has no draws, or the items differ."""
     complete = len(first.draws) == len(first.values) and len(second.draws) == len(second.values)
     if not complete or first.reading.n != second.reading.n:
         return None
@@ -264,7 +264,7 @@ def _difference_draws(first: Measured, second: Measured) -> NDArray[np.float64] 
 
 
 def _variance_over_seeds(first: Measured, second: Measured) -> tuple[float, int]:
-    """Variance of the difference of means that seeds make, and its degrees of freedom."""
+    """Return the variance of the difference of means due to seeds, and its degrees of freedom."""
     a, b = (np.array(list(one.values.values())) for one in (first, second))
     if first.values.keys() == second.values.keys():
         differences = np.array([first.values[seed] - second.values[seed] for seed in first.values])

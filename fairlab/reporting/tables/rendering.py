@@ -1,4 +1,4 @@
-"""A small table as Markdown and as LaTeX."""
+"""Small tables as Markdown and as LaTeX."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ESCAPED = {
 
 @dataclass(frozen=True)
 class Printed:
-    """The text of a cell, and whether it is bold."""
+    """Text of a cell, and whether it is bold."""
 
     text: str
     bold: bool = False
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[Printed]]) -> str:
-    r"""A table in GitHub's Markdown.
+    r"""Return a table in GitHub's Markdown.
 
     Example:
         >>> print(markdown(["method", "gap"], [[Printed("a|b"), Printed("0.1", bold=True)]]))
@@ -46,13 +46,13 @@ def _marked(entry: Printed) -> str:
 
 
 def latex(header: Sequence[str], rows: Sequence[Sequence[Printed]], *, caption: str = "", note: str = "") -> str:
-    """A table in LaTeX, which needs the package booktabs: the first column to the left, the others to the right.
+    """Return a table in LaTeX, which needs the package booktabs: first column left-aligned, the others right-aligned.
 
     Args:
-        header: name of each column.
-        rows: entries of each row, as many as there are columns.
-        caption: over the table; empty leaves it out.
-        note: under the table, in small type; empty leaves it out.
+        header: Name of each column.
+        rows: Entries of each row, one per column.
+        caption: Caption above the table; empty leaves it out.
+        note: Note below the table in small type; empty leaves it out.
     """
     lines = [" & ".join(map(escaped, header)), *(" & ".join(map(_set, row)) for row in rows)]
     return "\n".join(
@@ -75,7 +75,7 @@ def latex(header: Sequence[str], rows: Sequence[Sequence[Printed]], *, caption: 
 
 
 def escaped(text: str) -> str:
-    r"""Text as LaTeX prints it.
+    r"""Escape text for LaTeX.
 
     Example:
         >>> print(escaped("50 % of a_b ± 2"))

@@ -1,4 +1,4 @@
-"""The records of all runs below a folder."""
+"""Records of all runs below a folder."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from fairlab.types import FairlabError
 
 
 def read_runs(folder: Path, unread: list[str] | None = None) -> list[Record]:
-    """Records of all runs below a folder, in the order of their numbers or names.
+    """Load the records of all runs below a folder, in the order of their numbers or names.
 
     Args:
-        folder: folder that holds runs at any depth.
-        unread: takes a sentence for every record that cannot be read; None lets the first of them stop.
+        folder: Folder that contains runs at any depth.
+        unread: List that receives a sentence for every record that cannot be read; None raises at the first of them.
 
     Raises:
-        FairlabError: a record cannot be read.
+        FairlabError: A record cannot be read.
     """
     records = []
     for place in sorted(run_folders(folder), key=lambda place: _natural(str(place))):

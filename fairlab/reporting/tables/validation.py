@@ -1,4 +1,4 @@
-"""Which of the values that a sweep tried is best by validation: the median of a task's measure over seeds.
+"""Best values of a sweep by validation: the median of a task's measure over seeds.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendix H: "select the best hyperparameter values
 based on the median validation accuracy of 3 runs for each task".
@@ -16,23 +16,22 @@ from fairlab.reporting.tables.grouping import Choice
 
 ERROR = "validation/error"  # in a run's history: 1 less the task's measure on the training examples held out
 BESIDES = (ERROR, "validation/loss")
-# Settings whose values are tried against one another: those that leave the task, the model and the examples held out as
-# they are.
+# Settings whose values are compared: those that do not change the task, the model or the examples held out.
 TRIED = re.compile(r"(method|trainer)\..+|data\.batch_size")
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The values that are best by validation, of those tried for one task.
+    """Best values by validation among those tried for one task.
 
     Attributes:
-        of: what was not tried but told apart, such as the task.
-        settings: the values chosen.
-        measure: name of the task's measure.
-        median: its median over seeds.
-        values: the measure of each run, in the order of ``seeds``.
-        seeds: of the runs.
-        tried: how many settings were compared.
+        of: Settings that were not tried but distinguish runs, such as the task.
+        settings: Chosen values.
+        measure: Name of the task's measure.
+        median: Median of the measure over seeds.
+        values: Measure of each run, in the order of ``seeds``.
+        seeds: Seeds of the runs.
+        tried: Number of settings compared.
     """
 
     of: dict[str, str]
@@ -45,10 +44,10 @@ class Chosen:
 
 
 def validation_measure(record: Record) -> tuple[str, float] | None:
-    """Name and value of the measure by which a run chose its weights, on training examples that were held out.
+    """Return name and value of the measure by which a run chose its weights, on training examples that were held out.
 
-    It is the best of all validations, since the weights of that one are kept. None where the run has no task whose
-    measure can be compared between settings: a loss cannot where a setting is part of it.
+    It is the best value over all validations, since the weights of that validation are kept. It is None if the run has
+    no task whose measure can be compared between settings: a loss cannot be compared if a setting is part of it.
     """
     rows = [row for row in record.history if row.get(ERROR) is not None]
     if not rows:
@@ -59,22 +58,22 @@ def validation_measure(record: Record) -> tuple[str, float] | None:
 
 
 def best_by_median(values: Iterable[Sequence[float]]) -> int:
-    """Place of the values with the highest median; of several, the first.
+    """Return the place of the values with the highest median; the first in a tie.
 
     Raises:
-        ValueError: there are none.
+        ValueError: There are no values.
     """
     medians = [statistics.median(some) for some in values]
     return medians.index(max(medians))
 
 
 def chosen_by_validation(choices: Sequence[Choice]) -> list[Chosen]:
-    """For every task, and whatever else was not tried but told apart, the settings with the best median over seeds.
+    """Return, for every task and other untried distinction, the settings with the best median over seeds.
 
-    No benchmark's reading takes part. Where nothing was tried there is nothing to choose.
+    No benchmark's reading takes part. The result is empty if no setting was varied.
 
     Args:
-        choices: the finished runs of a sweep, in the order in which they were run.
+        choices: Finished runs of a sweep, in the order in which they were run.
     """
     grouped: dict[tuple[tuple[str, str], ...], list[tuple[Choice, str, list[float]]]] = {}
     for choice in choices:

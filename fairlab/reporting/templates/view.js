@@ -1,5 +1,5 @@
 "use strict";
-// Draws the page of all runs from the data in it. Everything from data is set as text, never as markup.
+// Draw the page of all runs from its embedded data. All data is inserted as text, never as markup.
 (() => {
   const all = JSON.parse(document.getElementById("summary").textContent);
   const { runs, terms } = all;
@@ -24,7 +24,7 @@
   const interval = (low, high) => `[${number(low)}, ${number(high)}]`;
   const distance = (value, ideal) => (ideal === null || value === undefined ? NaN : Math.abs(value - ideal));
 
-  // Columns of readings: "PLACE:PHASE" as a run's values have them.
+  // Columns of readings: keys "PLACE:PHASE" of a run's values.
   const counts = new Map();
   for (const run of runs) for (const column in run.values) counts.set(column, (counts.get(column) || 0) + 1);
   const termOf = (column) => terms[Number(column.split(":")[0])];
@@ -46,7 +46,7 @@
     const order = (a, b) => {
       const [first, second] = [values.get(a), values.get(b)];
       const missing = (first === undefined || first === null) - (second === undefined || second === null);
-      if (missing) return missing; // what has no value comes last, whichever way is up
+      if (missing) return missing; // runs without a value come last in either order
       const found = typeof first === "number" && typeof second === "number" ? first - second : collator.compare(first ?? "", second ?? "");
       return (state.down ? -found : found) || a - b;
     };
@@ -243,7 +243,7 @@
     const run = runs[place];
     const about = make("p", {}, `${run.method === "none" ? "Measured without training" : run.method}; ${run.model}; ${run.settings}; seed ${run.seed}; ${run.status}.`);
     const found = await details(place);
-    if (state.run !== place) return; // another was opened meanwhile
+    if (state.run !== place) return; // another run was opened in the meantime
     if (!found) return fill($("run"), make("h2", {}, run.name), about, tooMany());
     const notes = found.notes.map(([benchmark, phase, item, text]) => make("li", {}, `${benchmark}${phase ? ` (${phase})` : ""}${item ? `, item ${item}` : ""}: ${text}`));
     const whole = notes.slice(0, 8);
@@ -335,7 +335,7 @@
     await drawers[tab]();
   }
 
-  // What is shown stands in the address, so that it can be kept and passed on.
+  // Store the state of the view in the address, so that it can be bookmarked and shared.
   function remember() {
     const { tab, sort, down, filter, picked, run } = state;
     const parts = { tab, sort, down: down ? 1 : "", filter, picked: picked.join(","), run: run ?? "" };

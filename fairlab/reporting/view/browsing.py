@@ -1,7 +1,7 @@
-"""All runs below folders on one page: a table, run against run, the trade-off, and the items and curves of each run.
+"""All runs below folders on one page: a table, pairwise comparison, trade-offs, and the items and curves of each run.
 
-What is drawn and sorted is done by ``templates/view.js``. This module says what there is: a summary of every run, and
-the details of one. A page of few runs holds the details too; of many, a server gives them one by one
+Drawing and sorting are done by ``templates/view.js``. This module provides the content: a summary of every run, and the
+details of one. A page of few runs includes the details; for many runs, a server sends them one by one
 (:mod:`fairlab.reporting.view.serving`).
 """
 
@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairlab.record import Comparison, Note, Reading, Record, without_secrets
+from fairlab.checks.redaction import without_secrets
+from fairlab.record import Comparison, Note, Reading, Record
 from fairlab.reporting.headlines import key, meaning, title
 from fairlab.reporting.page import templates
 from fairlab.reporting.questions import question, shifts
@@ -25,20 +26,20 @@ from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.view.items import ScoredItems, items_of
 from fairlab.types import FairlabError
 
-MOST_WHOLE = 500  # runs whose details a page holds
-MOST_STEPS = 240  # of a training curve
-MOST_ITEMS = 60  # of a benchmark, in a page; those whose scores changed most
+MOST_WHOLE = 500  # maximum number of runs whose details a page includes
+MOST_STEPS = 240  # maximum number of points of a training curve
+MOST_ITEMS = 60  # maximum number of a benchmark's items in a page, those whose scores changed most
 DIGITS = 6
 
 
 @dataclass
 class Browser:
-    """The runs below some folders, and the names of all that was read of them.
+    """Runs below some folders, and the terms of all their readings.
 
     Attributes:
-        records: records of the runs.
-        names: what each run is called.
-        terms: the readings there are, by key without phase: name, meaning, unit, ideal value, question.
+        records: Records of the runs.
+        names: Name of each run.
+        terms: Readings by key without phase: name, meaning, unit, ideal value, question.
     """
 
     records: list[Record]
@@ -46,16 +47,17 @@ class Browser:
     terms: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def summary(self) -> dict[str, Any]:
-        """What the page shows of all runs at once."""
+        """Return the page's overview of all runs."""
         runs = [self._run(record, name) for record, name in zip(self.records, self.names, strict=True)]
         return _without_secrets({"runs": runs, "terms": list(self.terms.values())})
 
     def details(self, number: int, *, page: bool) -> dict[str, Any]:
-        """All readings, changes, notes, curves and items of a run.
+        """Return all readings, changes, notes, curves and items of a run.
 
         Args:
-            number: place of the run.
-            page: whether it goes into a page, which holds some of the items, and only texts that may be passed on.
+            number: Place of the run.
+            page: Whether the result goes into a page, which holds some of the items, and only texts that may be passed
+                on.
         """
         record = self.records[number]
         tones = {one.comparison.key: one.tone for one in shifts(record)}
@@ -73,7 +75,7 @@ class Browser:
         )
 
     def _run(self, record: Record, name: str) -> dict[str, Any]:
-        """A run in the table: what it is, and its headline readings by place among the terms."""
+        """Return a run's row of the table: its description, and its headline readings by place among the terms."""
         config = record.config
         values = {}
         for reading in record.readings:
@@ -85,7 +87,7 @@ class Browser:
         notes = list(dict.fromkeys(f"{note.benchmark}: {note.text}" for note in _notes(record) if not note.item))
         return {
             "name": name,
-            "method": str(config.get("method", {}).get("_target_", "")).rpartition(".")[2] or "none",
+            "method": str((config.get("method") or {}).get("_target_", "")).rpartition(".")[2] or "none",
             "model": _model(config),
             "settings": _settings(record.command),
             "seed": config.get("seed"),
@@ -95,7 +97,7 @@ class Browser:
         }
 
     def _term(self, named: Reading | Comparison) -> int:
-        """The place of a reading's key among the terms."""
+        """Return the place of a reading's key among the terms, adding it if it is new."""
         found = self.terms.get(key(named))
         if found is None:
             ideal = named.ideal if isinstance(named, Reading) else None
@@ -114,10 +116,10 @@ class Browser:
 
 
 def browse(folders: Sequence[Path]) -> Browser:
-    """The runs below folders.
+    """Collect the runs below folders.
 
     Raises:
-        FairlabError: there is no such folder, or no run in it.
+        FairlabError: A folder does not exist or contains no run.
     """
     records: list[Record] = []
     names: list[str] = []
@@ -134,11 +136,11 @@ def browse(folders: Sequence[Path]) -> Browser:
 
 
 def view_page(browser: Browser, *, served: bool) -> str:
-    """The page.
+    """Render the page.
 
     Args:
-        browser: the runs.
-        served: whether a server gives the details; else the page holds them, where there are not too many runs.
+        browser: Runs to show.
+        served: Whether a server provides the details; otherwise the page includes them unless there are too many runs.
     """
     whole = not served and len(browser.records) <= MOST_WHOLE
     summary = browser.summary()
@@ -148,33 +150,33 @@ def view_page(browser: Browser, *, served: bool) -> str:
 
 
 def _notes(record: Record) -> list[Note]:
-    """Return what must be said of a run's readings, by its record and by versions that are not the present ones."""
+    """Return the warnings about a run's readings, from its record and from outdated versions."""
     return [*record.notes, *version_notes(record)]
 
 
 def _model(config: dict[str, Any]) -> str:
-    if config.get("backbone"):
-        return str(config["backbone"].get("name", ""))
+    if backbone := config.get("backbone"):
+        return str(backbone.get("name", "") if isinstance(backbone, dict) else backbone)
     given = config.get("model") or config.get("dataset") or ""
     return ", ".join(map(str, given)) if isinstance(given, list | dict) else str(given)
 
 
 def _settings(command: str) -> str:
-    """What the command gave, but for places and seeds."""
+    """Return the overrides of a command without paths and seeds."""
     try:
         words = shlex.split(command)[3:]
-    except ValueError:  # a command that was cut
+    except ValueError:  # a truncated command
         words = command.split()[3:]
     return " ".join(word for word in words if not NO_SETTING.match(word))
 
 
 def _numbers(*values: float | None) -> list[float | None]:
-    """To so many digits as anybody reads."""
+    """Round to ``DIGITS`` significant digits."""
     return [None if value is None or not math.isfinite(value) else float(f"{value:.{DIGITS}g}") for value in values]
 
 
 def _curves(history: Sequence[dict[str, float]]) -> dict[str, list[list[float | None]]]:
-    """Steps and values by name, at most so many of each."""
+    """Return steps and values by name, at most ``MOST_STEPS`` of each."""
     found: dict[str, list[list[float | None]]] = {}
     for row in history:
         step = row.get("step", row.get("round", 0))
@@ -185,7 +187,7 @@ def _curves(history: Sequence[dict[str, float]]) -> dict[str, list[list[float | 
 
 
 def _of_items(found: ScoredItems, most: int, page: bool) -> dict[str, Any]:
-    """Items of a benchmark for the page: id, scores by phase, texts where they may be shown."""
+    """Return a benchmark's items for the page: id, scores by phase, and texts if they may be shown."""
     told = not page or found.free
     rows = []
     for place in found.changed[:most]:
@@ -205,6 +207,6 @@ def _of_items(found: ScoredItems, most: int, page: bool) -> dict[str, Any]:
 
 
 def _without_secrets(content: dict[str, Any]) -> dict[str, Any]:
-    """As :func:`fairlab.record.redacted`, at once: its numbers are too short to be secrets."""
+    """Redact secrets as :func:`fairlab.record.redacted` does, but in one pass: numbers are too short to be secrets."""
     cleared: dict[str, Any] = json.loads(without_secrets(json.dumps(content)))
     return cleared

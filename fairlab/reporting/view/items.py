@@ -1,7 +1,7 @@
-"""The items of a run's benchmarks: what each was scored before and after, and its texts.
+"""Items of a run's benchmarks: their scores before and after, and their texts.
 
-A run folder keeps values alone, and the texts of benchmarks from outside of fairlab. The texts of others are read again
-from where the benchmark took them: the files of the user, or the data that comes with fairlab. Only texts whose licence
+A run folder stores values only, and the texts of benchmarks from outside fairlab. The texts of other benchmarks are
+read again from their original location: the user's files, or the data shipped with fairlab. Only texts whose licence
 lets everybody pass them on may be written into a page.
 """
 
@@ -15,28 +15,29 @@ from numpy.typing import NDArray
 
 from fairlab.benchmarks.finding import find_class
 from fairlab.benchmarks.kept_items import items_file, kept_texts
+from fairlab.checks.foreign import read_tensors
 from fairlab.protocols import Measurement
 from fairlab.record import Record
 from fairlab.types import FairlabError, ItemTexts
 
 Array = NDArray[np.floating]
-MOST_VALUES = 4  # for an item whose texts are not known; wider arrays are embeddings
-FREE = ("CC0-1.0", "MIT")  # licences of texts that a page may hold
+MOST_VALUES = 4  # for an item whose texts are unknown; wider arrays are embeddings
+FREE = ("CC0-1.0", "MIT")  # licences of texts that a page may contain
 DIFFERENT = "the files there are now do not have the items that were measured"
 
 
 @dataclass(frozen=True)
 class ScoredItems:
-    """Items of one benchmark, or of one part of it, of a run.
+    """Items of one benchmark, or of one part of it, in a run.
 
     Attributes:
-        name: name of the benchmark, and of the part where it has several.
-        values: what each score is called.
-        ids: names of the N items.
-        texts: the texts of each item; empty where they cannot be had.
-        scores: by phase, the scores (N, number of values).
-        free: whether the texts may be written into a page.
-        missing: why there are no texts; empty where there are.
+        name: Name of the benchmark, and of the part if it has several.
+        values: Name of each score.
+        ids: Names of the N items.
+        texts: Texts of each item; empty if they are unavailable.
+        scores: Scores (N, number of values) by phase.
+        free: Whether the texts may be written into a page.
+        missing: Reason why there are no texts; empty if there are texts.
     """
 
     name: str
@@ -49,7 +50,7 @@ class ScoredItems:
 
     @property
     def changed(self) -> list[int]:
-        """Places of the items, those first whose scores changed most between the first phase and the last."""
+        """Places of the items, by decreasing change of their scores between the first phase and the last."""
         phases = list(self.scores.values())
         moved = (
             np.nan_to_num(np.abs(phases[-1] - phases[0]).max(axis=1)) if len(phases) > 1 else np.zeros(len(self.ids))
@@ -58,23 +59,20 @@ class ScoredItems:
 
 
 def items_of(record: Record) -> list[ScoredItems]:
-    """Items of all benchmarks whose values lie beside a record."""
+    """Return the items of all benchmarks whose values are stored in the record's folder."""
     folder = record.folder / "items"
     stems = [file.stem for file in sorted(folder.rglob("*.safetensors"))] if folder.is_dir() else []
-    names = dict.fromkeys(stem for stem in stems if not stem.endswith(".draws"))  # which are of readings
+    names = dict.fromkeys(stem for stem in stems if not stem.endswith(".draws"))  # draws of readings, not of items
     return [found for name in names for found in _of_benchmark(name, record)]
 
 
 def _of_benchmark(name: str, record: Record) -> list[ScoredItems]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
     arrays: dict[str, dict[str, Array]] = {}
     for phase in record.phases:
         file = items_file(record.folder, phase, name)
         try:
-            arrays |= {phase: load_file(file)} if file.is_file() else {}
-        except SafetensorError:
+            arrays |= {phase: read_tensors(file)} if file.is_file() else {}
+        except FairlabError:
             continue
     own = _own(name, record)
     try:
@@ -86,9 +84,9 @@ def _of_benchmark(name: str, record: Record) -> list[ScoredItems]:
 
 
 def _own(name: str, record: Record) -> Measurement | None:
-    """Return fairlab's own benchmark of a name as a run configured it; None if it is from outside, or has no texts.
+    """Return fairlab's own benchmark with a name, as a run configured it; None if it is external or has no texts.
 
-    Settings are taken from the record; the class is not, so that a record of others runs nothing.
+    Settings come from the record but the class does not, so that a record from elsewhere cannot run code.
     """
     kind = find_class(name)
     if kind is None or kind.texts is Measurement.texts:
@@ -107,7 +105,7 @@ def _own(name: str, record: Record) -> Measurement | None:
 def _scored(
     name: str, part: ItemTexts, own: Measurement | None, arrays: Mapping[str, Mapping[str, Array]]
 ) -> ScoredItems | None:
-    """Return the scores of a part; None if no phase has them, or they are of other items."""
+    """Return the scores of a part; None if no phase has them, or they belong to other items."""
     scores = {
         phase: _columns(found[part.key] if own is None else own.scores(found[part.key]))
         for phase, found in arrays.items()
@@ -125,7 +123,7 @@ def _columns(values: Array) -> Array:
 
 
 def _without_texts(name: str, arrays: Mapping[str, Mapping[str, Array]], why: str) -> list[ScoredItems]:
-    """What can be shown as numbers: arrays with few values for each item."""
+    """Return the arrays that can be shown as numbers: those with few values per item."""
     found = []
     for key in dict.fromkeys(key for of_phase in arrays.values() for key in of_phase):
         scores = {phase: of_phase[key] for phase, of_phase in arrays.items() if key in of_phase}

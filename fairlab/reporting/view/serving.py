@@ -1,4 +1,4 @@
-"""A small server on this machine alone that gives the page of many runs, and the details of one run at a time."""
+"""Small local server that sends the page of many runs, and the details of one run at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from fairlab.record import without_secrets
+from fairlab.checks.redaction import without_secrets
 from fairlab.reporting.view.browsing import Browser, view_page
 
 LOCAL = "127.0.0.1"
@@ -15,19 +15,19 @@ RUN = re.compile(r"/run/(\d+)")
 
 
 def server(browser: Browser, port: int) -> ThreadingHTTPServer:
-    """A server, not yet serving, that answers nobody but this machine.
+    """Return a server, not yet serving, that answers only this machine.
 
     Args:
-        browser: the runs.
-        port: port to listen on; 0 takes a free one.
+        browser: Runs to show.
+        port: Port to listen on; 0 selects a free one.
     """
     page = without_secrets(view_page(browser, served=True)).encode()
 
     class Answers(BaseHTTPRequestHandler):
-        """The page at ``/``, and the details of a run at ``/run/NUMBER``."""
+        """Request handler: the page at ``/``, and the details of a run at ``/run/NUMBER``."""
 
         def do_GET(self) -> None:
-            # A page elsewhere could have its own name lead here; it then asks under that name.
+            # A page elsewhere could make its own host name resolve to this machine; requests then carry that name.
             host = self.headers.get("Host", "").rpartition(":")[0]
             found = RUN.fullmatch(self.path)
             if host not in (LOCAL, "localhost"):
@@ -49,6 +49,6 @@ def server(browser: Browser, port: int) -> ThreadingHTTPServer:
             self.wfile.write(content)
 
         def log_message(self, *_: object) -> None:
-            """Nothing is said of each request."""
+            """Ignore the request: requests are not logged."""
 
     return ThreadingHTTPServer((LOCAL, port), Answers)

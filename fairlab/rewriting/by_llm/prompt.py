@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from fairlab.checks.foreign import read_yaml, require_form
 from fairlab.files import sha256
 from fairlab.types import FairlabError
 
@@ -52,12 +53,11 @@ def load_prompt(name: str) -> Prompt:
     if not path.is_file():
         ours = ", ".join(sorted(found.stem for found in FOLDER.glob("*.yaml")))
         raise FairlabError(f"there is no prompt {name}; give the path of a yaml file or one of: {ours}")
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise FairlabError(f"{path} is no yaml file: {' '.join(str(error).split())}") from error
+    content = read_yaml(path)
     if not isinstance(content, dict) or (missing := [key for key in ("version", "task") if key not in content]):
         what = missing[0] if isinstance(content, dict) else "version"
         raise FairlabError(f"the prompt {path} has no key '{what}'; see {FOLDER.name}/counterfactual_group.yaml")
+    for key, form in {"version": int, "task": str, "examples": list[dict[str, Any]] | None}.items():
+        require_form(path, content.get(key), form, key)
     version, task, examples = content.pop("version"), content.pop("task"), content.pop("examples", None) or []
     return Prompt(name, version, sha256(path), task, tuple(examples), content)

@@ -1,4 +1,4 @@
-"""How ``fairlab.augment`` carries an augmentation out: row by row, after words were chosen, or after rounds.
+"""Plans by which ``fairlab.augment`` runs an augmentation: row by row, after choosing words, or after rounds.
 
-What a plan is asked for stands in :class:`fairlab.protocols.Plan`; an augmentation names its plan.
+The interface of a plan is :class:`fairlab.protocols.Plan`; an augmentation names its plan.
 """

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from fairlab.checks.values import target_of
 from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.protocols import Plan
 from fairlab.run.config.build import build, build_with_some, named, parameters_of
-from fairlab.run.config.values import target_of
 
 
 def augment_lexicon(config: Mapping[str, Any]) -> Lexicon:
-    """The lexicon of an augmenting configuration: of its axis, with the attributes it names."""
+    """Return the lexicon of an augmentation's configuration: its axis, limited to the attributes it names."""
     lexicon = load_lexicon(config["axis"])
     return lexicon.only(config["attributes"]) if config["attributes"] is not None else lexicon
 
 
 def build_rewriter(config: Mapping[str, Any], llm: Any, **settings: Any) -> Any:
-    """The rewriter of an augmenting configuration; None where it names none.
+    """Build the rewriter of an augmentation's configuration, or return None if it names no rewriter.
 
     Args:
-        config: as plain containers.
-        llm: the language model, for a rewriter that asks one.
-        settings: that no configuration holds, such as the examples that prompt search found.
+        config: Configuration as plain containers.
+        llm: Language model, for rewriters that use one.
+        settings: Values that no configuration holds, such as the examples found by prompt search.
     """
     if not config["rewriter"]:
         return None
@@ -33,16 +33,16 @@ def build_rewriter(config: Mapping[str, Any], llm: Any, **settings: Any) -> Any:
 
 
 def build_llm(config: Mapping[str, Any]) -> Any:
-    """The language model of an augmenting configuration; None where it names none."""
+    """Build the language model of an augmentation's configuration, or return None if it names no model."""
     return build(config["llm"]) if config["llm"] else None
 
 
 def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str, str]] | None = None) -> Any:
-    """The augmentation of rows that an augmenting configuration describes; every worker process calls it anew.
+    """Build the row augmentation of a configuration; each worker process builds its own.
 
     Args:
-        config: as plain containers.
-        examples: of the rewriter's prompt, where a search has found some.
+        config: Configuration as plain containers.
+        examples: Examples of the rewriter's prompt, if found by a search.
     """
     llm = build_llm(config)
     found = {} if examples is None else {"examples": examples}
@@ -52,7 +52,7 @@ def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str
 
 
 def _with_language_model(node: Mapping[str, Any], objects: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A node without the backbone it names, which is built and joins the objects; null is none."""
+    """Return a node without the backbone it names, and the objects with that backbone built; null means no backbone."""
     rest, built = dict(node), dict(objects)
     if rest.get("language_model"):
         built["language_model"] = build(dict(rest.pop("language_model")))
@@ -60,9 +60,9 @@ def _with_language_model(node: Mapping[str, Any], objects: Mapping[str, Any]) ->
 
 
 def build_perturbation(config: Mapping[str, Any]) -> Any:
-    """The perturbation that an augmenting configuration describes, with its rewriter; every worker calls it anew.
+    """Build the perturbation of a configuration with its rewriter; each worker process builds its own.
 
-    A rewriter of one axis is built for each, any other once.
+    A rewriter for a single axis is built once per axis, any other rewriter once.
     """
     from fairlab.rewriting.word_rewriters import ByAxis
 
@@ -78,7 +78,7 @@ def build_perturbation(config: Mapping[str, Any]) -> Any:
 
 
 def build_choosing(config: Mapping[str, Any], weights: Mapping[str, float]) -> Any:
-    """What draws the choices of a perturbation, without its rewriter."""
+    """Build the object that draws the choices of a perturbation, without its rewriter."""
     from fairlab.augmentation.perturbation import Choosing
 
     return Choosing(_perturbation(config), weights)
@@ -89,16 +89,16 @@ def _perturbation(config: Mapping[str, Any], **objects: Any) -> Any:
 
 
 def plan_of(config: Mapping[str, Any]) -> Callable[..., Plan]:
-    """The plan that an augmenting configuration's augmentation names."""
+    """Return the plan named by the augmentation of a configuration."""
     plan: Callable[..., Plan] = named(target_of(config["augmentation"]).plan)
     return plan
 
 
 def build_applied(config: Mapping[str, Any]) -> Any:
-    """The augmentation that training data applies by itself, with its rewriter where it takes one.
+    """Build the augmentation that training data applies on its own, with its rewriter if it takes one.
 
     Args:
-        config: of ``fairlab.augment``, as plain containers.
+        config: Configuration of ``fairlab.augment``, as plain containers.
     """
     from fairlab.augmentation.perturbation import Perturbation
 

@@ -1,4 +1,4 @@
-"""Perturbation: every choice of word and target is made before anything is rewritten.
+"""Perturbation: all words and targets are chosen before any text is rewritten.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1.
 """
@@ -11,29 +11,29 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.checks.values import target_of
 from fairlab.files import gather, sha256, write_whole
 from fairlab.record import Note, Reading, Record
 from fairlab.run.augmenting.building import build_choosing, build_perturbation
-from fairlab.run.config.values import target_of
 from fairlab.types import Row
 
-if TYPE_CHECKING:  # imported where it is used: --help answers at once
+if TYPE_CHECKING:  # imported lazily so that --help is fast
     from fairlab.data.stream.manifest import Manifest
 
 
 class Perturbing:
-    """The plan of perturbation; see :mod:`fairlab.plans`. Without a rewriter it ends with the choices."""
+    """Plan of perturbation; see :class:`fairlab.protocols.Plan`. Without a rewriter it ends after the choices."""
 
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
         self.builder = partial(build_perturbation, values)
 
     def made_by(self) -> dict[str, Any]:
-        """The axes and the settings of the draw."""
+        """Return the axes and the settings of the sampling."""
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
-        """The rows with their choices, and what builds the perturbation."""
+        """Return the rows with their choices, and a builder of the perturbation."""
         from fairlab.data.stream.choices import with_choices
 
         given = self.values["augmentation"]["choices"]
@@ -41,7 +41,7 @@ class Perturbing:
         return (with_choices(self.read(), choices), self.builder) if self.values["rewriter"] else None
 
     def _choices(self) -> Path:
-        """The manifest of choices, made in the run's folder, in shards."""
+        """Draw the choices in the run folder, in shards, and return the path of their manifest."""
         from fairlab.data.stream.choices import CHOICES
         from fairlab.data.stream.rows import row_progress
         from fairlab.data.stream.shards import make_shards
@@ -71,7 +71,7 @@ class Perturbing:
         return path
 
     def _weights(self, file: Path) -> dict[str, float]:
-        """The axes' weights in the draw, from all texts; counted once."""
+        """Return the sampling weights of the axes, computed once from all texts."""
         if not file.exists():
             perturbation = build_choosing(self.values, {}).perturbation
             weights = perturbation.weights(row.text for row in self.read() if isinstance(row, Row))
@@ -79,11 +79,11 @@ class Perturbing:
         return json.loads(file.read_text(encoding="utf-8"))
 
     def provenance(self) -> dict[str, Any]:
-        """Of the rewriter."""
+        """Return the provenance of the rewriter."""
         return self.builder().rewriter.provenance
 
     def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
-        """Shares of rows that changed; the sheet for a reader is written beside the data."""
+        """Return the percentages of changed rows, and write the reading sheet next to the data."""
         from fairlab.reporting.reading_sheet import write_sheet
 
         write_sheet(manifest, self.record.folder)
@@ -91,7 +91,7 @@ class Perturbing:
 
 
 def shares(manifest: Manifest, seed: int) -> list[Reading]:
-    """Per cent of rows that really changed, in all and by axis: table 13 of Qian et al. 2022."""
+    """Return the percentage of rows whose text changed, in total and by axis: table 13 of Qian et al. 2022."""
     from fairlab.augmentation.perturbation import PERTURBED
     from fairlab.benchmarks.readings import described_reading
     from fairlab.metrics.significance import wilson_interval

@@ -1,4 +1,4 @@
-"""RAZOR: its rounds go over a whole data set before its rows are written.
+"""RAZOR: its rounds process the whole dataset before any row is written.
 
 Source: Yang, Prenkaj and Kasneci 2025, "RAZOR", section 3.
 """
@@ -11,37 +11,37 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.checks.values import target_of
 from fairlab.record import Note, Reading, Record
 from fairlab.run.augmenting.building import build_llm, build_rewriter
 from fairlab.run.command_line import cli
 from fairlab.run.config.backbone_nodes import backbone_node
 from fairlab.run.config.build import build
-from fairlab.run.config.values import target_of
 from fairlab.types import FairlabError, Row
 
-if TYPE_CHECKING:  # imported where it is used: --help answers at once
+if TYPE_CHECKING:  # imported lazily so that --help is fast
     from fairlab.data.stream.manifest import Manifest
 
 REWRITERS = ("paraphrase", "llm_labelled")
 
 
 class Rounds:
-    """The plan of RAZOR; see :mod:`fairlab.plans`."""
+    """Plan of RAZOR; see :class:`fairlab.protocols.Plan`."""
 
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
         self.made_with: dict[str, Any] = {}
 
     def made_by(self) -> dict[str, Any]:
-        """The settings of the search."""
+        """Return the settings of the search."""
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
-        """The rows, and what writes them, after the rounds in the folder ``rounds`` of the run.
+        """Run the rounds in the run's folder ``rounds``; return the rows and a builder of the object that writes them.
 
         Raises:
-            FairlabError: no row can be read, one has no label, there is one label only, a value is wrong, or the
-                rewriter keeps no labels.
+            FairlabError: no row can be read, a row has no label, there is only one label, a value is wrong, or the
+                rewriter does not keep labels.
         """
         from fairlab.augmentation.razor import RAZOR, Razor, Replaced, rejection_reasons, rounds_history
         from fairlab.rewriting.labelled.label_keeping import LabelledRewriter, labelled_item
@@ -72,19 +72,19 @@ class Rounds:
         return self.read(), partial(Replaced, tried, node["label"], self.made_with)
 
     def provenance(self) -> dict[str, Any]:
-        """Of the rewriter, and the check of its rewrites."""
+        """Return the provenance of the rewriter and the check of its rewrites."""
         return self.made_with
 
     def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
-        """What the rounds left in the record."""
+        """Return the readings and notes that the rounds added to the record."""
         return self.record.readings, self.record.notes
 
 
 def label_check(names: str | Sequence[str] | None, llm: Any, labels: Sequence[str]) -> Any:
-    """The check of rewrites, by its name or a classifier's folder, or several that must all let a rewrite pass.
+    """Return the check of rewrites, given by name or as a classifier's folder; with several, a rewrite must pass all.
 
     Raises:
-        FairlabError: there is none of the name, no language model for it, or the classifier is none of these labels.
+        FairlabError: the check does not exist, its language model is missing, or the classifier has other labels.
     """
     from fairlab.rewriting.labelled.label_keeping import AllOf
 
@@ -118,18 +118,18 @@ def _check(name: str, llm: Any, labels: Sequence[str]) -> Any:
 
 
 def _embedder(name: str) -> Any:
-    """What embeds texts: a named backbone, or the weights in a folder."""
+    """Return the embedding function of a named backbone, or of the weights in a folder."""
     backbone = loaded(name)
     return lambda texts: backbone.embed(list(texts)).numpy()
 
 
 def loaded(name: str) -> Any:
-    """A named backbone as it is configured, or another model, which cuts texts only where it cannot read on."""
+    """Build a named backbone as configured, or another model that truncates texts only at its own maximum length."""
     return build(backbone_node(name, {} if name in cli.choices("backbone") else {"max_length": None}))
 
 
 def _notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n: int) -> list[str]:
-    """What the rounds did, in sentences."""
+    """Return sentences on the outcome of the rounds."""
     selected = sum(len(one["tried"]) for one in rounds)
     rewritten = selected - sum(counts.values())
     texts = [f"{rewritten:,} of {n:,} documents rewritten, {selected:,} selected, in {len(rounds)} rounds"]
@@ -143,7 +143,7 @@ def _notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n:
 
 
 def _unprobed(items: Sequence[Any]) -> list[str]:
-    """Why no probe is in the readings, where none is."""
+    """Return the reason why there is no probe among the readings; empty if there is one."""
     from fairlab.metrics.surface_probe import too_little
 
     short = too_little([item.label for item in items], [item.text for item in items])
@@ -151,7 +151,7 @@ def _unprobed(items: Sequence[Any]) -> list[str]:
 
 
 def _probed(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:
-    """What a bag of words of the texts gains over the commonest label; nothing where there are too few."""
+    """Return the gain of a bag-of-words probe over the most common label; empty if there are too few texts."""
     from fairlab.augmentation.razor import RAZOR
     from fairlab.benchmarks.readings import described_reading
     from fairlab.metrics.bootstrap import mean_draws, percentile_interval
@@ -166,7 +166,7 @@ def _probed(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:
 
 
 def _negations(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:
-    """Association of any negation with the label (Cramer's V), and share of documents with one."""
+    """Return the association of negation with the label (Cramer's V), and the share of documents with a negation."""
     from fairlab.augmentation.razor import RAZOR
     from fairlab.benchmarks.readings import described_reading
     from fairlab.metrics.bootstrap import percentile_interval

@@ -1,4 +1,4 @@
-"""Rows that are augmented each by itself, by a prompt whose examples are searched for first where that is asked."""
+"""Row-by-row augmentation, optionally with a prompt whose examples are searched for first."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from fairlab.checks.values import target_of
 from fairlab.record import Note, Reading, Record
 from fairlab.run.augmenting.building import build_augmentation, build_llm, build_rewriter
 from fairlab.run.config.build import build
-from fairlab.run.config.values import target_of
 from fairlab.types import FairlabError, Row
 
-if TYPE_CHECKING:  # imported where it is used: --help answers at once
+if TYPE_CHECKING:  # imported lazily so that --help is fast
     from fairlab.data.stream.manifest import Manifest
 
 
 class RowByRow:
-    """The plan of every augmentation but perturbation and RAZOR; see :mod:`fairlab.plans`."""
+    """Plan of every augmentation except perturbation and RAZOR; see :class:`fairlab.protocols.Plan`."""
 
     def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
         self.values, self.read, self.record = values, read, record
@@ -26,21 +26,21 @@ class RowByRow:
 
     @property
     def builder(self) -> partial[Any]:
-        """What builds the augmentation in a worker."""
+        """Builder of the augmentation in a worker."""
         return partial(build_augmentation, self.values, self.examples)
 
     def made_by(self) -> dict[str, Any]:
-        """The augmentation's own identities, or its lexicons."""
+        """Return the augmentation's own identities, or its lexicons."""
         return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
-        """The rows as they are, and what builds the augmentation; a prompt is searched for first if that is asked."""
+        """Return the unchanged rows and a builder of the augmentation; run the prompt search first if requested."""
         if self.values.get("search"):
             self.examples = self._searched()
         return self.read(), self.builder
 
     def _searched(self) -> list[dict[str, str]]:
-        """The examples that prompt search finds, its rounds in the folder ``search``."""
+        """Return the examples found by prompt search, which stores its rounds in the folder ``search``."""
         from fairlab.augmentation.prompt_search import search_history
 
         values, record = self.values, self.record
@@ -57,11 +57,11 @@ class RowByRow:
         return [*last["examples"], *([last["correction"]] if last["correction"] else [])]
 
     def provenance(self) -> dict[str, Any]:
-        """Of the rewriter."""
+        """Return the provenance of the rewriter."""
         return self.builder().rewriter.provenance
 
     def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
-        """Polarity accuracy, and of an expansion by biasers how many entries came of one."""
+        """Return the polarity accuracy, and notes on an expansion by biasers: how many entries each one became."""
         from fairlab.augmentation.biasers import COPIES, WITH_BIASER, expansion_verdict
 
         notes = []
@@ -71,7 +71,7 @@ class RowByRow:
 
 
 def polarity(manifest: Manifest, seed: int) -> list[Reading]:
-    """Polarity accuracy of what the rewriter made, before any filter."""
+    """Return the polarity accuracy of the rewriter's output before any filter."""
     from fairlab.benchmarks.polarity import POLARITY
     from fairlab.benchmarks.readings import described_reading
     from fairlab.metrics.significance import wilson_interval

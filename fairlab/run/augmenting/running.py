@@ -1,4 +1,4 @@
-"""Carrying an augmentation out: rows stream through it into shards, with a manifest, a data card and a report."""
+"""Execution of an augmentation: rows stream into shards, with a manifest, a data card and a report."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 
 from fairlab import __version__
-from fairlab.files import gather, holds_run, write_whole
+from fairlab.checks.values import target_of
+from fairlab.files import check_folder, gather, holds_run, write_whole
 from fairlab.protocols import Plan, Planned
 from fairlab.record import Note, Record
 from fairlab.run.augmenting.building import build_llm, plan_of
 from fairlab.run.config.build import build
-from fairlab.run.config.values import target_of
 from fairlab.run.environment import environment
 from fairlab.run.folders import AUGMENTED, compared
 from fairlab.run.job import refuse_changed_inputs
 from fairlab.run.pushing import push, refuse_push
 from fairlab.types import FairlabError
 
-if TYPE_CHECKING:  # imported where they are used: --help answers at once
+if TYPE_CHECKING:  # imported lazily so that --help is fast
     from fairlab.data.stream.features import Described
     from fairlab.data.stream.manifest import Manifest
 
 
 def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
-    """Stream the input through the augmentation into the record's folder; what earlier runs finished there is kept.
+    """Stream the input through the augmentation into the record's folder; parts finished by earlier runs are kept.
 
     Args:
-        values: the configuration of ``fairlab.augment``, as plain containers.
-        name: what the manifest calls the augmentation.
-        record: takes provenance, readings and notes; its status is ``finished`` at the end.
+        values: Configuration of ``fairlab.augment``, as plain containers.
+        name: Name of the augmentation in the manifest.
+        record: Record that receives provenance, readings and notes; its status is ``finished`` at the end.
 
     Raises:
-        FairlabError: a value is wrong, the input changed since an earlier run or cannot be read, there is nothing to
-            write, or the hub does not take it.
+        FairlabError: a value is wrong, the input changed since an earlier run or cannot be read, there is no row to
+            write, or the hub rejects the push.
     """
     if values["limit"] is not None and values["limit"] < 1:
         raise FairlabError(f"limit must be at least 1, or null for no limit, not {values['limit']}")
@@ -97,13 +97,13 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
 
 
 def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[str, Any]) -> None:
-    """Write the data card and, last of all, the manifest; then push where that was asked.
+    """Write the data card and then the manifest, as the last file; push both if requested.
 
     Args:
-        manifest: of what was made; takes the types of its columns.
-        folder: of what was made.
-        about: what the input says of itself.
-        values: the configuration of ``fairlab.augment``, as plain containers.
+        manifest: Manifest of the output; the types of its columns are added.
+        folder: Folder of the output.
+        about: Description of the input.
+        values: Configuration of ``fairlab.augment``, as plain containers.
     """
     from fairlab.data.stream.features import features_written
     from fairlab.data.stream.manifest import NAME
@@ -121,15 +121,15 @@ def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[s
 
 
 def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[str]) -> None:
-    """Raise unless an augmentation was chosen that ``fairlab.augment`` can carry out, with the rewriter it needs.
+    """Raise unless an augmentation was chosen that ``fairlab.augment`` can run, with the rewriter it needs.
 
     Args:
-        values: the configuration of ``fairlab.augment``, as plain containers.
-        name: the augmentation as it was chosen; None where none was.
-        known: the names that may be chosen.
+        values: Configuration of ``fairlab.augment``, as plain containers.
+        name: Chosen name of the augmentation; None if no augmentation was chosen.
+        known: Names of the available augmentations.
 
     Raises:
-        FairlabError: it is applied in training only, or has no rewriter.
+        FairlabError: the augmentation is only applied in training, or has no rewriter.
     """
     if not values["augmentation"] or not issubclass(target_of(values["augmentation"]), Planned):
         what = f"{name} is applied in training only" if values["augmentation"] else "no augmentation was chosen"
@@ -139,16 +139,16 @@ def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[st
 
 
 def made_folder(values: dict[str, Any]) -> Path:
-    """The folder that holds what an augmentation makes of its input, whoever asks for it: made now, or taken over.
+    """Return the folder with an augmentation's output, created if missing and reused otherwise.
 
-    Its name is a hash of the input, of what is done with it, and of fairlab's version, so that runs that need the same
-    data share it; another process that makes it is waited for, and what it left unfinished is gone on with.
+    Its name is a hash of the input, the settings of the augmentation and the version of fairlab, so that runs that need
+    the same data share it. If another process is writing the folder, wait for it; unfinished output is continued.
 
     Args:
-        values: the configuration of ``fairlab.augment``, as plain containers.
+        values: Configuration of ``fairlab.augment``, as plain containers.
 
     Raises:
-        FairlabError: from the augmentation; finished shards stay.
+        FairlabError: an error of the augmentation; finished shards are kept.
     """
     from fairlab.data.stream.manifest import NAME, dataset_facts
 
@@ -162,6 +162,7 @@ def made_folder(values: dict[str, Any]) -> Path:
     digest = hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
     folder = AUGMENTED / f"{target.name}-{digest[:16]}"
     folder.mkdir(parents=True, exist_ok=True)
+    check_folder(folder)
     with FileLock(folder / ".lock"):
         if (folder / NAME).is_file():
             print(f"training data taken over from {folder}")
@@ -177,7 +178,7 @@ def made_folder(values: dict[str, Any]) -> Path:
 
 
 def gather_quarantine(manifest: Manifest, folder: Path) -> None:
-    """All rows that could not be read in one file, ``quarantine.jsonl``."""
+    """Collect all unreadable rows in one file, ``quarantine.jsonl``."""
     path = folder / "quarantine.jsonl"
     names = manifest.files("quarantine")
     if not names:
@@ -187,7 +188,7 @@ def gather_quarantine(manifest: Manifest, folder: Path) -> None:
 
 
 def gather_review(manifest: Manifest, folder: Path) -> None:
-    """All versions that were flagged in one file for a person, ``review.jsonl``; none where nothing was."""
+    """Collect all flagged versions in ``review.jsonl``, a file for a person; write no file if there are no flags."""
     from fairlab.augmentation.identity import FLAGGED, review_lines
 
     if FLAGGED not in manifest.reasons:
@@ -201,7 +202,7 @@ def gather_review(manifest: Manifest, folder: Path) -> None:
 
 
 def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
-    """Raise where no row can be read, saying why of the first; rows are read as far as one that can be."""
+    """Raise if no row can be read, with the reason for the first; reading stops at the first readable row."""
     from fairlab.data.stream.formats import BadRow
 
     first, count = None, 0
@@ -218,7 +219,7 @@ def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
 
 
 def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
-    """Raise when there is no row to write, saying why."""
+    """Raise if there is no row to write, with the reason."""
     if manifest.made:
         return
     what = ", ".join(f"{count} {name}" for name, count in manifest.rows().items() if count)
@@ -228,7 +229,7 @@ def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
 
 
 def _row_notes(manifest: Manifest) -> list[Note]:
-    """What became of the rows, in sentences for the terminal and the record."""
+    """Return sentences on the fate of the rows, for the terminal and the record."""
     counts = manifest.rows()
     read, written = counts.pop("read"), counts.pop("written")
     texts = [f"{written:,} rows written of {read:,} read"]
@@ -244,7 +245,7 @@ def _rate_notes(manifest: Manifest) -> list[Note]:
 
 
 def spent(values: dict[str, Any]) -> dict[str, Any]:
-    """What the ledger's stages took in all, over runs; nothing without a language model."""
+    """Return the totals of each stage of the ledger, over all runs; empty without a language model."""
     llm = build_llm(values)
     if llm is None:
         return {}

@@ -1,4 +1,4 @@
-"""Running an entry point so that bad input ends in one sentence; used by the entry points only."""
+"""Execution of entry points, such that bad input ends in one sentence; used only by the entry points."""
 
 from __future__ import annotations
 
@@ -20,28 +20,32 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from fairlab.record import without_secrets
+from fairlab.checks.escapes import printable
+from fairlab.checks.redaction import without_secrets
+from fairlab.checks.values import nearest_known
+from fairlab.files import check_folder
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.gone import GONE
 from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
 from fairlab.run.config.registered import EMPTY
-from fairlab.run.config.values import nearest_known
 from fairlab.run.launch.processes import started_by_torchrun, work_for_rank_0
 from fairlab.types import FairlabError, ReviewNeeded, missing_extra
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
+NO_PLACE = {errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
+PLACES = re.compile(r"\+*hydra\.(run|sweep)\.dir=['\"]?(.*?)['\"]?$")  # where Hydra writes before any code of a run
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, as a scheduler sends it before it takes the machine away; handled as Ctrl-C is."""
+    """SIGTERM, as sent by a scheduler before it reclaims the machine; handled like Ctrl-C."""
 
 
-_traceback_wanted = False  # what the environment says as an entry point starts
+_traceback_wanted = False  # value in the environment when an entry point starts
 
 
 def conf_dir() -> str:
-    """The configuration folder: the checkout's, or the copy inside an installed wheel."""
+    """Return the configuration folder: the checkout's, or the copy inside an installed wheel."""
     package = Path(__file__).resolve().parents[2]
     return str(package / "conf" if (package / "conf").is_dir() else package.parent / "conf")
 
@@ -50,15 +54,15 @@ def run(main: Callable[[], Any], config_name: str) -> None:
     """Call a Hydra entry point; print errors meant for the user as one sentence and exit with 1.
 
     Args:
-        main: the entry point, decorated by Hydra.
-        config_name: name of its root configuration, to name valid keys beside a misspelled one.
+        main: Entry point, decorated by Hydra.
+        config_name: Name of its root configuration, used to list valid keys for a misspelled one.
 
     With ``HYDRA_FULL_ERROR=1`` in the environment every error keeps its traceback; a bug always does.
     """
     if started_by_torchrun() and int(os.environ["RANK"]):
         try:
             work_for_rank_0()
-        except FairlabError:  # which rank 0 says
+        except FairlabError:  # rank 0 prints it
             sys.exit(1)
         return
     if {"--cfg", "-c"} & {*sys.argv} and "job" in sys.argv and "--resolve" not in sys.argv:
@@ -66,13 +70,14 @@ def run(main: Callable[[], Any], config_name: str) -> None:
     global _traceback_wanted
     _traceback_wanted = os.environ.get(FULL_ERROR) == "1"
     signal.signal(signal.SIGTERM, _terminated)
-    if hasattr(signal, "SIGUSR2"):  # by which Slurm warns where submitit asks it to
+    if hasattr(signal, "SIGUSR2"):  # signal by which Slurm warns, as submitit requests
         signal.signal(signal.SIGUSR2, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     if _traceback_wanted:
         main()
         return
-    os.environ[FULL_ERROR] = "1"  # so that Hydra hands errors on instead of printing them itself
+    os.environ[FULL_ERROR] = "1"  # so that Hydra passes errors on instead of printing them
     try:
+        refuse_places_that_lead_out(sys.argv[1:])
         main()
     except KeyboardInterrupt:
         stop("interrupted", code=130)
@@ -81,8 +86,19 @@ def run(main: Callable[[], Any], config_name: str) -> None:
         if sentence is None:
             raise
         stop(sentence, exit_code(error))
-    finally:  # for whoever called from Python
+    finally:  # for callers from Python
         os.environ.pop(FULL_ERROR, None)
+
+
+def refuse_places_that_lead_out(arguments: Sequence[str]) -> None:
+    """Raise if a run folder given in the command contains a link that leads out of it, because Hydra follows links.
+
+    Raises:
+        FairlabError: there is such a link.
+    """
+    for found in filter(None, map(PLACES.match, arguments)):
+        if Path(found[2]).is_dir():
+            check_folder(Path(found[2]))
 
 
 def _terminated(*_: object) -> NoReturn:
@@ -91,9 +107,9 @@ def _terminated(*_: object) -> NoReturn:
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """Around the body of an entry point: end a single run here, before Hydra adds lines of its own.
+    """End a single run on an error of the body with one sentence, before Hydra adds its own lines.
 
-    In a sweep the error goes on to Hydra, which runs the other jobs first.
+    In a sweep the error is passed on to Hydra, which runs the other jobs first.
     """
     try:
         with quiet_when_unread():
@@ -107,22 +123,22 @@ def one_sentence() -> Iterator[None]:
 
 def stop(sentence: str, code: int = 1) -> NoReturn:
     """Print one sentence and exit."""
-    print(f"fairlab: {without_secrets(sentence)}", file=sys.stderr)
+    print(f"fairlab: {printable(' '.join(without_secrets(sentence).splitlines()))}", file=sys.stderr)
     sys.exit(code)
 
 
 def exit_code(error: BaseException) -> int:
-    """3 where a person has to fill something in, else 1."""
+    """Return 3 if a person has to fill something in, else 1."""
     return 3 if isinstance(error, ReviewNeeded) else 1
 
 
 def explain(error: BaseException, config_name: str = "train", given: Sequence[str] | None = None) -> str | None:
-    """One sentence for an error that is the user's to mend; None for a bug.
+    """Return one sentence for an error that the user can fix, or None for a bug.
 
     Args:
-        error: the error, with what caused it.
-        config_name: name of the root configuration, to name valid keys beside a misspelled one.
-        given: the overrides; None takes those of the command line.
+        error: Error with its causes.
+        config_name: Name of the root configuration, used to list valid keys for a misspelled one.
+        given: Overrides; None uses the overrides of the command line.
     """
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
@@ -132,6 +148,8 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
             return str(link)
         if isinstance(link, OSError) and link.errno in NOT_ALLOWED:
             return f"{link.filename}: {link.strerror}; choose another folder, or change who may write there"
+        if isinstance(link, OSError) and link.errno in NO_PLACE and link.filename:
+            return f"{link.filename}: {link.strerror}; choose another place to write to"
     text = " ".join(str(error).split())
     missing = re.search(r"Could not (?:find|load) '([^']+)'", text)
     if missing and missing[1] == "hydra/sweeper/optuna":
@@ -141,7 +159,7 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
     given = sys.argv[1:] if given is None else given
     if unknown := re.search(r"Could not override '([^']+)'", text):
         return _no_such_key(unknown[1], config_name, given)
-    if "override_grammar" in text:  # in the address that Hydra's parser closes its errors with
+    if "override_grammar" in text:  # part of the address at the end of Hydra's parser errors
         return _unreadable(given, text)
     if isinstance(error, HydraException | OmegaConfBaseException):
         return text
@@ -149,26 +167,26 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
 
 
 def asks_for_plan(arguments: Sequence[str]) -> bool:
-    """Whether a command gives ``dry_run=true``; the last value counts, as everywhere."""
+    """Return whether a command gives ``dry_run=true``; if repeated, the last value counts."""
     values = [one.partition("dry_run=")[2] for one in arguments if re.match(r"\+*dry_run=", one)]
     return bool(values) and values[-1].casefold() in ("true", "1", "yes", "on")
 
 
 def choices(group: str) -> list[str]:
-    """Names a configuration group offers, such as ``minilm`` and ``paper/bert``."""
+    """Return the names that a configuration group offers, such as ``minilm`` and ``paper/bert``."""
     folder = Path(conf_dir()) / group
-    files = (*folder.glob("*.yaml"), *folder.glob("*/*.yaml"))  # deeper lies what a scale changes of another choice
+    files = (*folder.glob("*.yaml"), *folder.glob("*/*.yaml"))  # deeper folders hold scales' changes to other choices
     empty = [EMPTY[group][0]] if group in EMPTY else []
     return sorted([*(str(path.relative_to(folder).with_suffix("")) for path in files), *empty])
 
 
 def groups() -> list[str]:
-    """Names of the configuration groups."""
+    """Return the names of the configuration groups."""
     return sorted(path.name for path in Path(conf_dir()).iterdir() if path.is_dir())
 
 
 def first_of_sweep(override: str) -> str:
-    """``key=1,2`` as ``key=1``; a list, a mapping or a text in quotes is one value."""
+    """Return ``key=1,2`` as ``key=1``; a list, a mapping or a quoted text is a single value."""
     return override if set(override) & set("[{'\"") else override.split(",")[0]
 
 
@@ -185,7 +203,7 @@ def _overrides(given: Sequence[str]) -> list[str]:
 
 
 def _unreadable(given: Sequence[str], otherwise: str) -> str:
-    """Name the override that is not in Hydra's grammar."""
+    """Return a sentence that names the override Hydra's grammar rejects."""
     parser = OverridesParser.create()
     for override in _overrides(given):
         try:
@@ -199,7 +217,7 @@ def _unreadable(given: Sequence[str], otherwise: str) -> str:
 
 
 def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
-    """Name the valid keys beside a misspelled one, by composing the configuration without it."""
+    """Return a sentence with the valid keys for a misspelled one, found by composing the configuration without it."""
     from hydra import compose, initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
 

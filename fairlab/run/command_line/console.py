@@ -1,4 +1,4 @@
-"""The console script: ``fairlab NAME ...`` is ``python -m fairlab.NAME ...``, and some words are its own."""
+"""The console script: ``fairlab NAME ...`` is ``python -m fairlab.NAME ...``, plus some commands of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWN = {
 
 @quiet_when_unread()
 def main() -> None:
-    """Run what the first word of the command line names."""
+    """Run the command named by the first word of the command line."""
     given = sys.argv[1:]
     name = given[0] if given else "--help"
     if name in ("-h", "--help"):
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def entry_points() -> dict[str, str]:
-    """What each module that defines ``command`` does, in its own words, by its name."""
+    """Return the summary of each module that defines ``command``, from its docstring, by module name."""
     found = {}
     for path in sorted([*PACKAGE.glob("*.py"), *PACKAGE.glob("*/__init__.py")]):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -60,7 +60,7 @@ def entry_points() -> dict[str, str]:
 
 
 def usage() -> str:
-    """Every command with one line."""
+    """Return every command with a one-line summary."""
     rows = entry_points() | OWN
     lines = [f"  {name:<10} {what}" for name, what in rows.items()]
     examples = [

@@ -1,4 +1,4 @@
-"""What a docstring or a comment says first."""
+"""First sentences of docstrings and comments."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import re
 
 
 def first_sentence(docstring: str | None) -> str:
-    """The first sentence of a docstring, on one line, without its full stop."""
+    """Return the first sentence of a docstring, on one line, without its full stop."""
     text = " ".join((docstring or "").split("\n\n")[0].split())
-    return re.split(r"(?<!al)\. ", text)[0].removesuffix(".")  # "Qian et al. 2022" goes on
+    return re.split(r"(?<!al)\. ", text)[0].removesuffix(".")  # "Qian et al. 2022" is not the end of a sentence

@@ -1,4 +1,4 @@
-"""``fairlab ls``: what there is to choose from with a line each, and the runs below a folder."""
+"""``fairlab ls``: available choices with a one-line summary each, and the runs below a folder."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from fairlab.checks.escapes import printable
 from fairlab.lexicons import FOLDER, lexicon_axes
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.docstrings import first_sentence
@@ -14,25 +15,25 @@ from fairlab.run.config.registered import EMPTY
 from fairlab.types import FairlabError
 
 PACKAGE = Path(__file__).parents[2]
-LONGEST = 110  # characters of a line's words
+LONGEST = 110  # characters of a summary
 
 
 def command(arguments: Sequence[str]) -> None:
-    """Print what is asked for; bad input ends in one sentence."""
+    """Print the requested list; bad input ends in one sentence."""
     try:
-        print("\n".join(listed(arguments)))
+        print("\n".join(map(printable, listed(arguments))))
     except FairlabError as error:
         cli.stop(str(error))
 
 
 def listed(arguments: Sequence[str]) -> list[str]:
-    """The lines of ``fairlab ls KIND``, or the kinds there are.
+    """Return the lines of ``fairlab ls KIND``, or the available kinds.
 
     Args:
-        arguments: the kind, such as ``benchmarks``; for ``runs`` also a folder.
+        arguments: Kind, such as ``benchmarks``; for ``runs`` optionally a folder.
 
     Raises:
-        FairlabError: there is no such kind, or no run in the folder.
+        FairlabError: the kind does not exist, or the folder contains no run.
     """
     kind, *rest = arguments or [""]
     if kind == "runs":
@@ -53,12 +54,12 @@ def listed(arguments: Sequence[str]) -> list[str]:
 
 
 def plural(group: str) -> str:
-    """The name of several choices of a group: ``benchmarks``; some have none of their own."""
+    """Return the plural of a group's name, such as ``benchmarks``; some names have no plural."""
     return group if group in ("data", "debiasing", "training", "debug") else f"{group}s".replace("chs", "ches")
 
 
 def lines_of(found: Mapping[str, str]) -> list[str]:
-    """Names with their words beside one another."""
+    """Return names with their summaries in two columns."""
     width = max(map(len, found))
     return [
         f"{name:<{width}}  {what if len(what) <= LONGEST else what[:LONGEST].rsplit(' ', 1)[0] + ' ...'}".rstrip()
@@ -67,7 +68,7 @@ def lines_of(found: Mapping[str, str]) -> list[str]:
 
 
 def told(file: Path) -> str:
-    """What a choice is: the comment its file begins with, else what the class it names says, or the choice it is."""
+    """Return the summary of a choice: its file's leading comment, else from its class or the choice it refers to."""
     text = file.read_text(encoding="utf-8")
     if (named := re.search(r"_target_: ([\w.]+)", text)) and not comment(file):
         return sentence_of(named[1])
@@ -77,7 +78,7 @@ def told(file: Path) -> str:
 
 
 def comment(file: Path) -> str:
-    """The first sentence of the comment that a file begins with."""
+    """Return the first sentence of the comment at the start of a file."""
     lines = []
     for line in file.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
@@ -87,7 +88,7 @@ def comment(file: Path) -> str:
 
 
 def sentence_of(name: str) -> str:
-    """Return the title of a class of fairlab, or the first sentence of its docstring; the module is not imported."""
+    """Return the title of a class of fairlab, or the first sentence of its docstring, without importing the module."""
     module, _, target = name.rpartition(".")
     file = PACKAGE.parent / Path(*module.split(".")).with_suffix(".py")
     if not file.is_file():
@@ -111,7 +112,7 @@ def title_in(node: ast.ClassDef | ast.FunctionDef) -> str:
 
 
 def runs_below(folder: Path) -> list[str]:
-    """A line for each run: its folder, how it ended, and its first headline reading."""
+    """Return a line per run: its folder, its status and its first headline reading."""
     from fairlab.reporting.tables.grouping import records_below
 
     found = {}

@@ -8,29 +8,29 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-UNREAD = 141  # how a shell names the end of a program by SIGPIPE
+UNREAD = 141  # exit status that a shell reports for a program ended by SIGPIPE
 
 
 @contextmanager
 def quiet_when_unread() -> Iterator[None]:
-    """Around a command: once nobody reads what it prints, it ends without a word, as programs of the shell do.
+    """End a command silently when its output is no longer read, as shell programs do.
 
-    A pipe of its own that breaks, to a server for example, stays an error.
+    A broken pipe of the command's own, for example to a server, remains an error.
     """
     try:
         try:
             yield
         finally:
-            sys.stdout.flush()  # what is short is kept back until here
+            sys.stdout.flush()  # short output is buffered until here
     except BrokenPipeError:
         if not nobody_reads():
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python writes out what is left as it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes the rest at exit
         sys.exit(UNREAD)
 
 
 def nobody_reads() -> bool:
-    """Whether standard output is a pipe whose reader has gone."""
+    """Return whether standard output is a pipe whose reader has closed."""
     if not hasattr(select, "poll"):  # Windows
         return True
     asked = select.poll()

@@ -1,8 +1,9 @@
-"""From a configuration node to the object it names."""
+"""Construction of the object that a configuration node names."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from functools import partial
 from pkgutil import resolve_name
@@ -11,18 +12,20 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab.benchmarks.finding import find_description, refuse_undescribed
-from fairlab.run.config.values import PARTIAL, TARGET, node_faults, target_of
+from fairlab.checks.values import PARTIAL, TARGET, node_faults, target_of
 from fairlab.types import Description, FairlabError
+
+REFERENCE = re.compile(r"(\\*)\$\{")  # OmegaConf's interpolation marker, with preceding backslashes
 
 
 def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any) -> Any:
     """Call the node's ``_target_`` with the node's values, and with objects that no configuration can hold.
 
-    With ``_partial_: true`` return a partial of it instead. Unlike Hydra's ``instantiate`` it hands objects over
-    untouched and lets the target's own errors through.
+    With ``_partial_: true`` return a partial of the target instead. Unlike Hydra's ``instantiate``, this passes objects
+    on unchanged and does not catch errors of the target.
 
     Raises:
-        FairlabError: the target takes no setting of a name in the node, a value does not fit, or one is missing.
+        FairlabError: the target has no parameter for a setting in the node, a value does not fit, or one is missing.
     """
     values: dict[str, Any] = plain(node)
     for sentence in node_faults("", values):
@@ -41,23 +44,23 @@ def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any)
 
 
 def built(value: Any) -> Any:
-    """A value of a configuration with whatever a ``_target_`` names in it built."""
+    """Return a value of a configuration with every node that has a ``_target_`` built."""
     if isinstance(value, list):
         return [built(one) for one in value]
     return build(value) if isinstance(value, Mapping) and TARGET in value else value
 
 
 def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
-    """Build with those objects that the target has parameters for and the node no values."""
+    """Build a node with the objects that match its target's parameters and are not set in the node."""
     taken = {name: value for name, value in objects.items() if name in parameters_of(node) and name not in node}
     return build(node, **taken)
 
 
 def build_benchmarks(config: DictConfig) -> list[Any]:
-    """Build the benchmarks of a run, each limited to as many items as ``limit`` says if it takes a limit.
+    """Build the benchmarks of a run, each limited to ``limit`` items if it takes a limit.
 
     Raises:
-        FairlabError: the limit is no number of items, a benchmark does not say what it is, or two have one name.
+        FairlabError: the limit is not a number of items, a benchmark has no description, or two have the same name.
     """
     limit = config.limit
     if limit is not None and limit < 1:
@@ -75,7 +78,7 @@ def build_benchmarks(config: DictConfig) -> list[Any]:
 
 
 def described_node(name: str, node: Mapping[str, Any]) -> Description | None:
-    """Return what the class of a benchmark says of it under a name; None if it says nothing."""
+    """Return the description that a benchmark's class gives for a name; None if it has no description."""
     if TARGET not in node:
         return find_description(name)
     kind = target_of(node)
@@ -84,15 +87,40 @@ def described_node(name: str, node: Mapping[str, Any]) -> Description | None:
 
 
 def named(name: str) -> Any:
-    """The class or function of a dotted name."""
+    """Return the class or function with a dotted name."""
     return resolve_name(name)
 
 
 def parameters_of(node: Mapping[str, Any]) -> Mapping[str, inspect.Parameter]:
-    """The parameters of what a node names."""
+    """Return the parameters of a node's target."""
     return inspect.signature(target_of(node)).parameters
 
 
 def plain(node: DictConfig | Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of a node as plain containers, resolved."""
-    return OmegaConf.to_container(node if isinstance(node, DictConfig) else OmegaConf.create(dict(node)), resolve=True)  # type: ignore[return-value]
+    """Return a copy of a node as plain containers.
+
+    References in a configuration are resolved. Plain containers are copied unchanged: content of a file is never
+    interpolated.
+    """
+    return _plain(node)  # type: ignore[no-any-return]
+
+
+def _plain(value: Any) -> Any:
+    if OmegaConf.is_config(value):
+        return OmegaConf.to_container(value, resolve=True)
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def as_config(values: Mapping[str, Any]) -> DictConfig:
+    """Return plain values as a configuration in which every text is kept literally, including ``${...}``."""
+    return OmegaConf.create(_verbatim(_plain(values)))
+
+
+def _verbatim(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _verbatim(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_verbatim(one) for one in value]
+    return REFERENCE.sub(r"\1\1\\${", value) if isinstance(value, str) else value

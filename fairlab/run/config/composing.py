@@ -24,7 +24,7 @@ BACKBONE_KEY = re.compile(r"\+{0,2}backbone\.")
 
 @contextmanager
 def composing() -> Iterator[None]:
-    """Inside, Hydra can compose: as an entry point has set it up, or for the time being."""
+    """Initialise Hydra within the context, or reuse the initialisation of an entry point."""
     if GlobalHydra.instance().is_initialized():
         yield
         return
@@ -33,15 +33,15 @@ def composing() -> Iterator[None]:
 
 
 def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) -> DictConfig:
-    """The configuration of an entry point.
+    """Compose the configuration of an entry point.
 
     Args:
-        entry: name of the entry point, such as ``evaluate``.
-        choices: overrides that choose from groups, as at the command line, such as ``method=ccd``.
-        settings: values by dotted key, such as ``{"method.beta": 0.5}``.
+        entry: Name of the entry point, such as ``evaluate``.
+        choices: Overrides that choose from groups, as at the command line, such as ``method=ccd``.
+        settings: Values by dotted key, such as ``{"method.beta": 0.5}``.
 
     Raises:
-        FairlabError: there is no such choice or key; the message lists those there are.
+        FairlabError: a choice or key does not exist; the message lists the available ones.
     """
     overrides = [*choices, *(f"{key}={written(value)}" for key, value in settings.items())]
     try:
@@ -53,14 +53,14 @@ def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) ->
 
 
 def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
-    """Return the configuration of a training with the backbone that its ``model`` names, if it names one.
+    """Return the configuration of a training with the backbone that its ``model`` names, if set.
 
     Args:
-        config: composed configuration of ``fairlab.train``.
-        overrides: overrides of the command; settings of the backbone among them (``backbone.KEY=VALUE``) are kept.
+        config: Composed configuration of ``fairlab.train``.
+        overrides: Overrides of the command; settings of the backbone among them (``backbone.KEY=VALUE``) are kept.
 
     Raises:
-        FairlabError: a backbone was chosen as well, or the run starts from none.
+        FairlabError: a backbone was chosen as well, or the run does not start from a backbone.
     """
     if config.get("model") is None:
         return config
@@ -80,8 +80,20 @@ def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
     return config
 
 
+def own_settings(settings: Any) -> dict[str, Any]:
+    """Return settings by dotted key as given from Python; empty if there are no settings.
+
+    Raises:
+        FairlabError: the settings are not a mapping with text keys.
+    """
+    given = {} if settings is None else settings
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise FairlabError(f"settings must be values by dotted key, such as {{'method.beta': 0.5}}, not {given!r}")
+    return dict(given)
+
+
 def written(value: Any) -> str:
-    r"""A value as Hydra's overrides write it.
+    r"""Format a value for Hydra's overrides.
 
     Example:
         >>> written("it's"), written([1, None, True]), written({"a": 0.5})
@@ -97,6 +109,6 @@ def written(value: Any) -> str:
         return "{" + ",".join(f"{key}:{written(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(written, value)) + "]"
-    # Before a quote, and at the end, Hydra reads a backslash as taking the next character with it.
+    # Before a quote and at the end, Hydra reads a backslash as an escape of the next character.
     quoted = re.sub(r"(\\*)('|$)", lambda found: found[1] * 2 + found[2].replace("'", "\\'"), str(value))
     return f"'{quoted}'"

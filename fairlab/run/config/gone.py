@@ -1,4 +1,4 @@
-"""Choices that are gone, and what to give instead."""
+"""Removed choices, with their replacements."""
 
 GONE = {
     "experiment/inlp_bert": "+experiment=ccd_bert method=inlp",

@@ -1,4 +1,4 @@
-"""Arguments of Lightning's trainer: those that settings of a run decide, and those that a command may add."""
+"""Arguments of Lightning's trainer: those decided by settings of a run, and those that a command may add."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-# For each argument that is not taken, the settings that decide it.
+# For each argument that is not accepted, the settings that decide it.
 DECIDED = {
     "accumulate_grad_batches": ("data.batch_size", "trainer.device_batch_size"),
     "barebones": ("trainer.max_steps",),
@@ -24,15 +24,15 @@ DECIDED = {
     "use_distributed_sampler": ("trainer.devices",),
     "val_check_interval": ("method.validate_every",),
 }
-ALWAYS = ("hydra.run.dir", "logger=NAME", "trainer.max_steps")  # whatever a run holds
+ALWAYS = ("hydra.run.dir", "logger=NAME", "trainer.max_steps")  # available in every run
 
 
 def lightning_hint(key: str, config: Any) -> str | None:
     """Return a sentence on an argument of Lightning's trainer that is decided elsewhere; None for any other key.
 
     Args:
-        key: name of the argument.
-        config: configuration of the run; the sentence names only settings that it has.
+        key: Name of the argument.
+        config: Configuration of the run; the sentence names only settings that it has.
     """
     if key not in DECIDED:
         return None
@@ -52,7 +52,7 @@ def _has(config: Any, key: str) -> bool:
 
 
 def is_lightning_key(key: str) -> bool:
-    """Whether Lightning's trainer has an argument of this name."""
+    """Return whether Lightning's trainer has an argument of this name."""
     import lightning
 
     return key in inspect.signature(lightning.Trainer).parameters

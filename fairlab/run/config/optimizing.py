@@ -1,4 +1,4 @@
-"""The optimizer, the schedule of its learning rate, and the callbacks that a configuration chooses."""
+"""Optimizer, learning-rate schedule and callbacks of a configuration."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from fairlab.checks.values import PARTIAL, TARGET, target_of
 from fairlab.run.config.build import build, plain
-from fairlab.run.config.values import PARTIAL, TARGET, target_of
 from fairlab.types import FairlabError
 
-DECAYED = "decayed"  # the one key of an optimizer that is fairlab's own; all others are the optimizer's arguments
+DECAYED = "decayed"  # the only key of an optimizer that is fairlab's own; all others are the optimizer's arguments
 
 
 def set_optimizer(config: DictConfig, method: Any) -> None:
-    """Give a method that trains in steps the optimizer and the schedule that the configuration chooses.
+    """Set the configured optimizer and schedule of a method that trains in steps.
 
-    Without a choice they remain the method's own.
+    Without a choice, the method keeps its own.
     """
     chosen = {key: plain(config[key]) for key in ("optimizer", "schedule") if config.get(key) is not None}
     if optimizer := chosen.get("optimizer"):
@@ -29,10 +29,10 @@ def set_optimizer(config: DictConfig, method: Any) -> None:
 
 
 def refuse_wrong_optimizer(values: Mapping[str, Any]) -> None:
-    """Make the optimizer and the schedule of a configuration once, of weights that nothing trains.
+    """Build the optimizer and the schedule of a configuration once as a test, on untrained dummy weights.
 
     Raises:
-        FairlabError: one of them refuses a value, or is something else, or the method does not train in steps.
+        FairlabError: a value is rejected, the object is of another kind, or the method does not train in steps.
     """
     chosen = [key for key in ("optimizer", "schedule") if values.get(key) is not None]
     if not chosen:
@@ -58,7 +58,7 @@ def refuse_wrong_optimizer(values: Mapping[str, Any]) -> None:
 
 
 def _made(key: str, node: Mapping[str, Any], kind: type, make: Any) -> Any:
-    """Make an optimizer or a schedule for trial."""
+    """Build an optimizer or a schedule as a test."""
     try:
         made = make(build({**node, PARTIAL: True}))
     except (TypeError, ValueError, RuntimeError) as error:
@@ -73,11 +73,11 @@ def build_callbacks(nodes: Mapping[str, Any], loggers: Sequence[Any]) -> list[An
     """Build callbacks of Lightning.
 
     Args:
-        nodes: configuration of each callback, by its name.
-        loggers: loggers of the run.
+        nodes: Configuration of each callback, by its name.
+        loggers: Loggers of the run.
 
     Raises:
-        FairlabError: what a node names is no callback, or it writes to a logger and there is none.
+        FairlabError: a node does not name a callback, or a callback writes to a logger and the run has no logger.
     """
     from lightning.pytorch.callbacks import Callback, DeviceStatsMonitor, LearningRateMonitor
 

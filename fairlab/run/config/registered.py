@@ -1,4 +1,4 @@
-"""What configurations name that is no file: the choice ``none`` of a group, and values by scale."""
+"""Choices and values without a file: the choice ``none`` of a group, and values by scale."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-EMPTY = {  # choices that hold nothing: by group a name, and what it means
+EMPTY = {  # empty choices: name and meaning, by group
     "augmentation": ("none", "The data as it is"),
     "debiasing": ("none", "Cross-entropy, without debiasing"),
     "llm": ("none", "No language model"),
@@ -21,9 +21,9 @@ def scaled(paper: Any, quickstart: Any, *, _root_: DictConfig) -> Any:
     """Return one of two values by the scale of the run: ``${scaled:PAPER,QUICKSTART}``.
 
     Args:
-        paper: value of ``scale=paper``, and where there is no scale.
-        quickstart: value of ``scale=quickstart``.
-        _root_: whole configuration, as OmegaConf hands it over.
+        paper: Value at ``scale=paper``, and without a scale.
+        quickstart: Value at ``scale=quickstart``.
+        _root_: Whole configuration, passed in by OmegaConf.
     """
     value = quickstart if OmegaConf.select(_root_, "scale.name") == "quickstart" else paper
     plain = isinstance(value, list | dict) and not isinstance(value, DictConfig | ListConfig)

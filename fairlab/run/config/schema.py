@@ -1,7 +1,7 @@
-"""The check of a whole configuration, once it is composed.
+"""Validation of a whole configuration after composition.
 
-What a class takes is said by its signature alone. The keys of an entry point are those of its file in ``conf``, and a
-key's type is that of its default; here is what a default cannot say.
+The settings of a class are defined only by its signature. The keys of an entry point are the keys of its file in
+``conf``, and a key's type is the type of its default. This module adds the constraints that a default cannot express.
 """
 
 import inspect
@@ -15,21 +15,21 @@ from typing import Any, Literal, NotRequired, TypedDict
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import MISSING, DictConfig, ListConfig, OmegaConf
 
+from fairlab.checks.values import TARGET, Node, faults, nearest_known, target_of
 from fairlab.protocols import TrainingData
 from fairlab.run.command_line import cli
 from fairlab.run.config.lightning_keys import lightning_hint
 from fairlab.run.config.optimizing import DECAYED, refuse_wrong_optimizer
-from fairlab.run.config.values import TARGET, Node, faults, nearest_known, target_of
 from fairlab.run.folders import plain_config
 from fairlab.types import Count, FairlabError, Natural, Seed, Texts
 
 
 class Nothing(TypedDict):
-    """What ``GROUP=none`` stands for."""
+    """Content of ``GROUP=none``."""
 
 
 Choice = Node | Nothing
-Name = str | int  # a command gives what is all digits as a number
+Name = str | int  # a name of digits alone is parsed as a number
 Names = Name | Sequence[Name] | Mapping[str, Name]
 
 
@@ -40,7 +40,7 @@ class Scale(TypedDict):
 
 
 class Steps(TypedDict):
-    """Keys of ``trainer`` that are fairlab's own, or bounded by it; all others are arguments of Lightning's trainer."""
+    """Keys of ``trainer`` that fairlab defines or bounds; all others are arguments of Lightning's trainer."""
 
     checkpoint_every: Count
     compile: bool
@@ -73,34 +73,37 @@ TYPES: dict[str, Any] = {
     "table": Name | None,
     "seeds": Count | None,
     "readings": Texts | None,
-    # Groups of which several may be chosen, or that hold no class.
+    # Groups that allow several choices, or that hold no class.
     "benchmark": Mapping[str, Node],
     "source": Mapping[str, Node],
     "logger": Mapping[str, Node],
     "callbacks": Mapping[str, Node],
     "trainer": Mapping[str, Any],
     "scale": Scale,
-    # What choices add at the top level.
+    # Keys that choices add at the top level.
     "search": Node,
     "biaser_set": Node,
     "debug": Mapping[str, Any],
 }
-SEVERAL = {"model": Names | None, "dataset": Names | None}  # of fairlab.evaluate, which takes models side by side
+OWN = {  # keys that mean something else to one entry point
+    "evaluate": {"model": Names | None, "dataset": Names | None},  # side by side
+    "score": {"model": Name},
+}
 NOT_KEYS = ("defaults", "hydra", "data")  # and what a root file adds to a group
 ADDED = ("search", "biaser_set", "debug")
-READ_FROM_METHOD = ("optimizer", "schedule")  # checked after it, so that a sentence names the key that was given
+READ_FROM_METHOD = ("optimizer", "schedule")  # checked after the method, so that a message names the key that was given
 MAY_BE_MISSING = ("training", "backbone", "optimizer", "schedule", "callbacks", "source", "logger", "augmentation")
 
 
 @cache
 def keys_of(entry: str) -> dict[str, Any]:
-    """Return the keys at the top of an entry point's configuration, with their types.
+    """Return the top-level keys of an entry point's configuration, with their types.
 
     Args:
-        entry: name of the entry point, such as ``train``.
+        entry: Name of the entry point, such as ``train``.
     """
     root: Any = OmegaConf.load(Path(cli.conf_dir()) / f"{entry}.yaml")
-    types = TYPES | (SEVERAL if entry == "evaluate" else {})
+    types = TYPES | OWN.get(entry, {})
     keys = {str(key): types.get(str(key)) or _type_of(root._get_node(key)) for key in root if key not in NOT_KEYS}
     chosen = [str(next(iter(one))) for one in root.defaults if isinstance(one, DictConfig)]
     groups = [one for one in chosen if " " not in one and "@" not in one and one != "launcher"]
@@ -108,7 +111,7 @@ def keys_of(entry: str) -> dict[str, Any]:
 
 
 def _type_of(node: Any) -> Any:
-    """Return the type of the values that may stand instead of a default."""
+    """Return the type of the values that may replace a default."""
     value = None if node._is_missing() or node._is_interpolation() else node._value()
     if isinstance(value, bool):
         return bool
@@ -118,10 +121,10 @@ def _type_of(node: Any) -> Any:
 
 
 def refuse_misfits(entry: str, config: DictConfig) -> None:
-    """Check a composed configuration whole: its keys, and the values of everything that it names.
+    """Check a whole composed configuration: its keys, and the values of every object that it names.
 
     Raises:
-        FairlabError: a value is missing or does not fit; the sentence names its key and what would fit.
+        FairlabError: a value is missing or does not fit; the sentence names its key and a fitting value.
     """
     known = keys_of(entry)
     refuse_missing(config)
@@ -141,7 +144,7 @@ def refuse_misfits(entry: str, config: DictConfig) -> None:
 
 
 def refuse_missing(config: DictConfig) -> None:
-    """Raise where a value that a run needs was not given.
+    """Raise if a required value is not set.
 
     Raises:
         FairlabError: a value is missing; the sentence names its key.
@@ -152,13 +155,13 @@ def refuse_missing(config: DictConfig) -> None:
 
 def _missing(config: DictConfig) -> set[str]:
     if unset := {str(key) for key in config if OmegaConf.is_missing(config, str(key))}:
-        return unset  # first, as other values may be made of these
-    made = {"data.path"} if OmegaConf.select(config, "data.input") else set()  # of data.input
+        return unset  # first, because other values may be derived from these
+    made = {"data.path"} if OmegaConf.select(config, "data.input") else set()  # derived from data.input
     return set(_unset("", plain_config(config))) - made
 
 
 def _unset(key: str, value: Any) -> Iterator[str]:
-    """Yield the dotted keys of missing values, also of those that are missing at one scale alone."""
+    """Yield the dotted keys of missing values, including those missing at only one scale."""
     if value == MISSING:
         yield key
     elif isinstance(value, dict | list):
@@ -168,7 +171,7 @@ def _unset(key: str, value: Any) -> Iterator[str]:
 
 
 def _refuse_unread(key: str, known: Sequence[str]) -> None:
-    """Raise where a command adds a key that nothing reads; a file may hold values for others to take over."""
+    """Raise if a command adds a key that is not read; a file may hold values for others to refer to."""
     given = HydraConfig.get().overrides.task if HydraConfig.initialized() else []
     added = any(re.match(rf"\+{{1,2}}{re.escape(key)}[.=]", one) for one in given)
     if added and not any("${" + key in one for one in given):
@@ -178,10 +181,10 @@ def _refuse_unread(key: str, known: Sequence[str]) -> None:
 
 
 def _refuse_misfits_of_training(values: dict[str, Any]) -> None:
-    """Check and take out the keys of a training's nodes that are fairlab's own.
+    """Check and remove the keys of a training's nodes that are fairlab's own.
 
     Raises:
-        FairlabError: a value does not fit, or the data is no training data.
+        FairlabError: a value does not fit, or the data is not training data.
     """
     trainer = values["trainer"]
     for name in trainer:
@@ -208,10 +211,10 @@ def _refuse_misfits_of_training(values: dict[str, Any]) -> None:
 
 
 def refuse_other_data(target: Any) -> None:
-    """Raise where a class lacks what a run asks of its data, as a plain LightningDataModule does.
+    """Raise if a class lacks members required of training data, like a plain LightningDataModule.
 
     Raises:
-        FairlabError: something is missing; the sentence names it.
+        FairlabError: a member is missing; the sentence names it.
     """
     asked = [name for name in vars(TrainingData) if not name.startswith("_")]
     if missing := [name for name in asked if not hasattr(target, name)]:

@@ -1,4 +1,4 @@
-"""Runs made short: ``limit=`` measures a few items of each benchmark, ``+debug=smoke`` does a little of everything."""
+"""Shortened runs: ``limit=`` measures a few items of each benchmark, ``+debug=smoke`` does a little of every stage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairlab.run.config.build import described_node, parameters_of
 
 
 def lowered(config: DictConfig) -> DictConfig:
-    """Return a copy of a run's configuration with numbers lowered to at most what ``debug`` and the benchmarks say.
+    """Return a copy of a run's configuration with numbers capped by ``debug`` and the benchmarks.
 
     Keys that a run does not have are not added. Without ``debug`` the configuration itself is returned.
     """
@@ -38,7 +38,7 @@ def _lower(node: DictConfig, at_most: Mapping[str, Any]) -> None:
 
 
 def shortening_notes(config: DictConfig) -> list[Note]:
-    """Return what a reader must know of a run that was made short: its numbers are for trying things out."""
+    """Return warnings about a shortened run, whose numbers are only for trying things out."""
     notes = []
     if config.get("debug"):
         text = "this run was made short by +debug=smoke, to see that it works; its numbers mean nothing"

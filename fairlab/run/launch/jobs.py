@@ -1,4 +1,4 @@
-"""Commands that are run, each in a process of its own, here or by submitit or Ray; one that fails stops no other."""
+"""Commands run in separate processes, here or by submitit or Ray; a failure does not stop the others."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any
 
 from filelock import FileLock
 
-from fairlab.files import holds_run, write_whole
-from fairlab.record import without_secrets
+from fairlab.checks.redaction import without_secrets
+from fairlab.files import check_folder, holds_run, write_whole
 from fairlab.run.command_line import cli
 from fairlab.run.folders import is_finished
 from fairlab.run.launch.ordering import in_order
@@ -30,14 +30,15 @@ INTERRUPTED = "interrupted"
 
 @dataclass(frozen=True)
 class Job:
-    """A command that leaves a record in a folder.
+    """Command that writes a record into a folder.
 
     Attributes:
-        folder: where the record will be.
-        command: what is run; without ``ckpt``.
-        takes_ckpt: whether the command goes on with an unfinished run by ``ckpt=FOLDER``, not by itself.
-        cwd: where the command is run.
-        environment: variables in addition to those that are there.
+        folder: Folder of the record.
+        command: Command to run, without ``ckpt``.
+        takes_ckpt: Whether ``ckpt=FOLDER`` must be given to resume an unfinished run; otherwise the command resumes
+            automatically.
+        cwd: Working directory of the command.
+        environment: Additional environment variables.
     """
 
     folder: Path
@@ -48,18 +49,20 @@ class Job:
 
     @property
     def place(self) -> Path:
-        """The folder from wherever the run is started."""
+        """Folder of the run, resolved against its working directory."""
         return self.cwd / self.folder
 
     @property
     def log(self) -> Path:
-        """What the run printed, in all its attempts."""
+        """File with the output of the run, from all attempts."""
         return self.place.parent / "logs" / f"{self.folder.name}.txt"
 
     def __call__(self, **environment: str) -> str:
-        """Do the run, or go on with it, after what an earlier attempt left behind; empty, or why it failed."""
+        """Run or resume the job after any earlier attempt; return an empty text, or the reason for a failure."""
         self.place.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(exist_ok=True)
+        for folder in (self.place, self.log.parent):
+            check_folder(folder)
         with FileLock(self.place / ".lock"):
             pass
         if is_finished(self.place):
@@ -74,7 +77,7 @@ class Job:
             try:
                 code = process.wait()
             finally:
-                process.terminate()  # where this process is told to end; else it has ended
+                process.terminate()  # stop the child if we were interrupted (no-op if it has exited)
                 process.wait()
                 _running.discard(process)
         printed = without_secrets(self.log.read_text(encoding="utf-8", errors="replace"))
@@ -85,16 +88,16 @@ class Job:
         return last[0].removeprefix("fairlab: ") if code else ""
 
     def checkpoint(self) -> Any:
-        """Called by submitit on preemption and before the time limit: take a checkpoint, and be queued again."""
+        """Take a checkpoint and requeue; called by submitit on preemption and before the time limit."""
         from submitit.helpers import DelayedSubmission
 
         stop_runs()
-        for process in list(_running):  # not wait(): this may be a signal's handler within it
+        for process in list(_running):  # not wait(): this may be a signal handler that interrupted wait()
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         return DelayedSubmission(self)
 
 
-Runner = tuple[Callable[[Job], str], int | None]  # what runs a job and gives why it failed; how many at a time
+Runner = tuple[Callable[[Job], str], int | None]  # runs a job and returns why it failed; maximum in parallel
 
 
 def run_jobs(
@@ -107,20 +110,20 @@ def run_jobs(
     after: Mapping[str, Sequence[str]] = MappingProxyType({}),
     **settings: Any,
 ) -> Iterator[tuple[str, str]]:
-    """Do jobs as soon as those that they need are done; Ctrl-C and SIGTERM are handed on to them.
+    """Run jobs as soon as the jobs they need are done; Ctrl-C and SIGTERM are passed on to them.
 
     Args:
-        needs: for the name of each job, the names of those that it needs.
-        make: gives the job of a name when it is begun; a FairlabError is why it cannot be done.
-        over: what runs the jobs: ``here``, ``submitit`` or ``ray``.
-        logs: folder for what submitit writes.
-        array: jobs that need no other, which Slurm gets as one array.
-        after: for the name of a job, the names of those that it waits for, also when they fail.
-        settings: of ``over``; see conf/launcher.
+        needs: Names of the required jobs, by job name.
+        make: Function that creates the job of a name when it starts; a FairlabError is the reason why it cannot run.
+        over: Runner of the jobs: ``here``, ``submitit`` or ``ray``.
+        logs: Folder for submitit's files.
+        array: Jobs without requirements, which are submitted to Slurm as one array.
+        after: Names of jobs that must end first, even if they fail, by job name.
+        settings: Settings of ``over``; see conf/launcher.
 
     Returns:
-        The names of the jobs as they end, each with why it failed, or nothing. It ends in a KeyboardInterrupt when
-        the jobs were told to end.
+        Iterator over the names of jobs as they end, each with the reason for its failure or an empty text. It raises
+        KeyboardInterrupt at the end if the jobs were asked to stop.
 
     Raises:
         FairlabError: a setting is wrong, or a package is missing.
@@ -151,12 +154,12 @@ def _unless_interrupted(done: Iterator[tuple[str, str]]) -> Iterator[tuple[str, 
 
 
 def own_threads(threads: int | None) -> dict[str, str]:
-    """The variables that give a job so many threads; none leaves the environment's."""
+    """Return the variables that set a job's number of threads; empty if ``threads`` is None."""
     return {"OMP_NUM_THREADS": str(threads)} if threads else {}
 
 
 def stop_runs() -> None:
-    """Tell this process's runs to take a checkpoint and end, and begin no other."""
+    """Ask this process's runs to take a checkpoint and end, and start no further runs."""
     _stopping.set()
     for process in list(_running):
         process.terminate()
@@ -164,7 +167,7 @@ def stop_runs() -> None:
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Hand Ctrl-C and SIGTERM on to the runs as a request to stop."""
+    """Pass Ctrl-C and SIGTERM on to the runs as a request to stop."""
     _stopping.clear()
     earlier = {number: signal.signal(number, lambda *_: stop_runs()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -175,7 +178,7 @@ def stopped_by_signals() -> Iterator[None]:
 
 
 def run_here(array: Sequence[Job], logs: Path, *, n_jobs: int, gpus: Sequence[int] | None) -> Runner:
-    """One or several at a time on this machine; with ``gpus``, each alone on one of them."""
+    """Run one or several jobs at a time on this machine; with ``gpus``, each job has a GPU of its own."""
     if not gpus:
         return Job.__call__, n_jobs
     free: SimpleQueue[int] = SimpleQueue()
@@ -195,7 +198,7 @@ def run_here(array: Sequence[Job], logs: Path, *, n_jobs: int, gpus: Sequence[in
 def run_by_submitit(
     array: Sequence[Job], logs: Path, *, cluster: str, n_jobs: int | None, parameters: dict[str, Any]
 ) -> Runner:
-    """As submitit's jobs, on this machine or as one array of Slurm."""
+    """Run jobs through submitit, on this machine or as one Slurm array."""
     import submitit
 
     try:
@@ -221,7 +224,7 @@ def run_by_submitit(
 
 
 def run_by_ray(array: Sequence[Job], logs: Path, *, init: dict[str, Any], task: dict[str, Any]) -> Runner:
-    """As tasks of Ray."""
+    """Run jobs as Ray tasks."""
     import ray
 
     if not ray.is_initialized():

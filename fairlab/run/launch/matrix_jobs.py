@@ -1,4 +1,4 @@
-"""The runs of a paper's matrix: their order, their commands, and doing what is missing."""
+"""The runs of a paper's matrix: their order, their commands, and the execution of missing ones."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from fairlab.run.launch.jobs import Job, own_threads, run_jobs
 from fairlab.types import FairlabError
 
 FINISHED, UNFINISHED, MISSING, DAMAGED = "finished", "unfinished", "missing", "damaged"
-# In overrides of a matrix: data that is made first, or the folder of a run that is run first.
+# In overrides of a matrix: data to make first, or the folder of a run to run first.
 PLACE = re.compile(r"(?<=[=\[,:])(made|runs)/([\w.]+)")
 RunOfSeed = tuple[str, int]  # id of a run, and a seed
 
 
 def jobs_of(needed: Iterable[str], matrix: Matrix, above: tuple[str, ...] = ()) -> list[RunOfSeed]:
-    """Runs and seeds in the order they are to be done; what a run starts from, or measures, comes first.
+    """Return runs and seeds in execution order; a run follows the runs that it starts from or measures.
 
     Args:
-        needed: ids of runs.
-        matrix: the paper's.
-        above: ids of runs that need these.
+        needed: Ids of runs.
+        matrix: Matrix of the paper.
+        above: Ids of runs that need these.
 
     Raises:
-        FairlabError: runs need one another in a circle, or one that there is not.
+        FairlabError: the dependencies of runs form a circle, or a required run does not exist.
     """
     jobs: dict[RunOfSeed, None] = {}
     for seed, run in product(matrix.seeds, needed):
@@ -53,32 +53,32 @@ def jobs_of(needed: Iterable[str], matrix: Matrix, above: tuple[str, ...] = ()) 
 
 
 def starts_of(run: str, seed: int, matrix: Matrix) -> list[RunOfSeed]:
-    """Runs and seeds that a run takes something from."""
+    """Return the runs and seeds that a run depends on."""
     return [(name, seed_of_sources(run, seed, matrix)) for name in places("runs", run, matrix)]
 
 
 def seed_of_sources(run: str, seed: int, matrix: Matrix) -> int:
-    """The seed of the runs that a run takes something from: its own to measure them, the first to start from them."""
+    """Return the seed of the runs that a run depends on: its own to measure them, the first to start from them."""
     return seed if run in matrix.evaluations else matrix.seeds[0]
 
 
 def run_missing(
     jobs: Sequence[RunOfSeed], matrix: Matrix, output: Path, *, threads: int | None, **launcher: Any
 ) -> Iterator[tuple[str, str]]:
-    """Do the runs that have no finished record, several at a time where the launcher says so.
+    """Run the jobs without a finished record, in parallel if the launcher allows.
 
-    Data is made once, before the runs that train on it; what a run starts from comes before it, and the run whose
-    readings before training are taken over comes before all other trainings.
+    Data is made once, before the runs that train on it. A run follows the run it starts from. The run whose readings
+    before training are reused precedes all other trainings.
 
     Args:
-        jobs: runs and seeds.
-        matrix: the paper's.
-        output: folder for runs and data.
-        threads: ``OMP_NUM_THREADS`` of each process; None leaves the environment's.
-        launcher: what runs them; see :func:`fairlab.run.launch.jobs.run_jobs`.
+        jobs: Runs and seeds.
+        matrix: Matrix of the paper.
+        output: Folder for runs and data.
+        threads: ``OMP_NUM_THREADS`` of each process; None keeps the environment's.
+        launcher: Settings of the launcher; see :func:`fairlab.run.launch.jobs.run_jobs`.
 
     Returns:
-        Names of runs and data as they end, each with why it failed, or nothing.
+        Iterator over the names of runs and data as they end, each with the reason for its failure or an empty text.
     """
     runs = {job_name(*job): job for job in jobs if state_of(*job, matrix, output) != FINISHED}
     data = {f"data {name}": name for run, _ in runs.values() for name in missing_data(run, matrix, output)}
@@ -105,17 +105,17 @@ def run_missing(
             return Job(output / "made" / data[name], command, False, Path.cwd(), environment)
         folder = folder_of(*runs[name], output)
         if holds_run(folder):
-            Record.load(folder)  # one that cannot be read is said, not run over
+            Record.load(folder)  # an unreadable record raises an error and is not overwritten
         return Job(folder, command_of(*runs[name], matrix, output), True, Path.cwd(), environment)
 
     return run_jobs(needs, make, after=after, logs=output, **launcher)
 
 
 def takes_over(run: str, matrix: Matrix) -> bool:
-    """Whether a run may take over readings before training.
+    """Return whether a run may reuse readings before training.
 
-    Not where it trains nothing, measures none of them, or asks for a backbone or benchmarks that the run which has them
-    does not ask for.
+    It may not if it is an evaluation, does not measure before training, or requests a backbone or benchmarks that
+    differ from the run with these readings.
     """
     if run in matrix.evaluations or "measure_before=false" in matrix.runs[run]:
         return False
@@ -127,30 +127,30 @@ def takes_over(run: str, matrix: Matrix) -> bool:
 
 
 def job_name(run: str, seed: int) -> str:
-    """What a run of a seed is called."""
+    """Return the name of a run with a seed."""
     return f"{run} seed {seed}"
 
 
 def folder_of(run: str, seed: int, output: Path) -> Path:
-    """Where a run of a seed stands."""
+    """Return the folder of a run with a seed."""
     return output / "runs" / run / f"seed_{seed}"
 
 
 def ids(kind: str, overrides: Sequence[str]) -> list[str]:
-    """Ids of the data (``made``) or of the runs (``runs``) that overrides name."""
+    """Return the ids of the data (``made``) or of the runs (``runs``) that overrides name."""
     return [name for found, name in PLACE.findall(" ".join(overrides)) if found == kind]
 
 
 def places(kind: str, run: str, matrix: Matrix) -> list[str]:
-    """Ids of the data (``made``) or of the runs (``runs``) that the overrides of a run name."""
+    """Return the ids of the data (``made``) or of the runs (``runs``) that the overrides of a run name."""
     return ids(kind, matrix.runs[run])
 
 
 def data_of(run: str, matrix: Matrix) -> list[str]:
-    """Data that a run needs in the order it is made: what other data is made of comes first.
+    """Return the data that a run needs, in the order of creation: a source precedes the data derived from it.
 
     Raises:
-        FairlabError: data is made of itself, or of data that there is not.
+        FairlabError: data depends on itself, or on data that does not exist.
     """
     found: dict[str, None] = {}
 
@@ -168,12 +168,12 @@ def data_of(run: str, matrix: Matrix) -> list[str]:
 
 
 def missing_data(run: str, matrix: Matrix, output: Path) -> list[str]:
-    """Data that a run needs and that has not been made, in the order it is made."""
+    """Return the data that a run needs and that has not been made, in the order of creation."""
     return [name for name in data_of(run, matrix) if not is_finished(output / "made" / name)]
 
 
 def commands_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[list[str]]:
-    """The commands that a run still needs, data first; none once it is finished."""
+    """Return the commands that a run still needs, data first; empty if it is finished."""
     state = state_of(run, seed, matrix, output)
     if state in (FINISHED, DAMAGED):
         return []
@@ -183,7 +183,7 @@ def commands_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[list[
 
 
 def command_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
-    """The command of a run of a seed, without ``ckpt``."""
+    """Return the command of a run with a seed, without ``ckpt``."""
     evaluates, folder = run in matrix.evaluations, folder_of(run, seed, output)
     overrides = overrides_of(run, seed, matrix, output)
     command = [sys.executable, "-m", f"fairlab.{'evaluate' if evaluates else 'train'}", *overrides]
@@ -195,18 +195,18 @@ def command_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
 
 
 def making_of(name: str, matrix: Matrix, output: Path) -> list[str]:
-    """The command that makes data which runs train on."""
+    """Return the command that makes training data."""
     placed = [placed_in(output, override) for override in matrix.made[name]]
     return [sys.executable, "-m", "fairlab.augment", *placed, f"output={output / 'made' / name}"]
 
 
 def placed_in(output: Path, override: str, source: str = "") -> str:
-    """An override with the folders of what it takes from others in their place; ``source`` is the seed of a run."""
+    """Replace references to data and other runs in an override with their folders; ``source`` is the seed of a run."""
     return PLACE.sub(lambda found: str(output / found[0] / (source if found[1] == "runs" else "")), override)
 
 
 def overrides_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
-    """The overrides of a run, with the folders of what it takes from others in their place."""
+    """Return the overrides of a run, with references to data and other runs replaced by their folders."""
     source = f"seed_{seed_of_sources(run, seed, matrix)}"
     placed = [placed_in(output, override, source) for override in matrix.runs[run]]
     scale, more = ([], []) if run in matrix.evaluations else ([f"scale={matrix.scale}"], matrix.overrides)
@@ -214,10 +214,10 @@ def overrides_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]
 
 
 def state_of(run: str, seed: int, matrix: Matrix, output: Path) -> str:
-    """Whether a run is finished, unfinished or missing, or its record damaged.
+    """Return whether a run is finished, unfinished or missing, or its record damaged.
 
     Raises:
-        FairlabError: it was made by another command.
+        FairlabError: the run was made by another command.
     """
     folder = folder_of(run, seed, output)
     if not holds_run(folder):
@@ -234,5 +234,5 @@ def state_of(run: str, seed: int, matrix: Matrix, output: Path) -> str:
 
 
 def makes_a_run(override: str) -> bool:
-    """Whether a run with another such override would be another run: one can be continued, or take readings over."""
+    """Return whether an override changes the identity of a run; continuing it or reusing readings does not."""
     return not override.startswith(("ckpt=", "before="))

@@ -1,4 +1,4 @@
-"""Work that waits for other work, several pieces at a time."""
+"""Parallel execution of tasks that depend on other tasks."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ def in_order(
     one: Callable[[str], str],
     at_once: int | None,
 ) -> Iterator[tuple[str, str]]:
-    """Do pieces of work as soon as those that they wait for are done.
+    """Run tasks as soon as the tasks they wait for are done.
 
-    A piece that needs one that failed is not done, and fails for that reason.
+    A task that needs a failed one is not run, and fails for that reason.
 
     Args:
-        needs: for each piece, the pieces that it needs.
-        after: for a piece, those that it waits for, also when they fail.
-        one: what does a piece and gives why it failed, or nothing.
-        at_once: number of pieces at a time, -1 for one a core; None is as many as are ready.
+        needs: Required tasks, by task.
+        after: Tasks that must end first, even if they fail, by task.
+        one: Function that runs a task and returns the reason for a failure, or an empty text.
+        at_once: Maximum number of parallel tasks, -1 for one per core; None runs all tasks that are ready.
 
     Yields:
-        The pieces as they end, each with why it failed or nothing.
+        Tasks as they end, each with the reason for its failure or an empty text.
     """
     from joblib import effective_n_jobs
 
@@ -37,7 +37,7 @@ def in_order(
         lacking = [other for other in needs[name] if other in failed]
         return f"it needs {', '.join(lacking)}, which failed" if lacking else one(name)
 
-    # Threads, as each only waits for a process: one that dies takes no other along.
+    # Threads, because each only waits for a process: if one process dies, the others are unaffected.
     with ThreadPoolExecutor(len(needs) or 1 if at_once is None else effective_n_jobs(at_once)) as pool:
         while order.is_active():
             doing |= {pool.submit(unless_lacking, name): name for name in order.get_ready()}

@@ -21,16 +21,16 @@ from fairlab.distributed import rank
 from fairlab.types import FairlabError
 
 HOST = "127.0.0.1"
-PATIENCE = timedelta(days=7)  # a benchmark of one process may keep the others waiting
-SECONDS_TO_END = "600"  # after SIGTERM: for the step, perhaps a validation, and a checkpoint
+PATIENCE = timedelta(days=7)  # a benchmark in one process may keep the others waiting
+SECONDS_TO_END = "600"  # after SIGTERM: for the step, possibly a validation, and a checkpoint
 TOLD_TO_END = 128 + signal.SIGTERM  # exit status
 
 
 def count_of(trainer: Any) -> int:
-    """How many processes a trainer's configuration asks for, on all machines together.
+    """Return the number of processes that a trainer's configuration asks for, over all machines.
 
     Raises:
-        FairlabError: ``devices`` is no number of processes.
+        FairlabError: ``devices`` is not a number of processes.
     """
     devices = trainer.get("devices", 1)
     if devices in ("auto", -1, "-1"):
@@ -49,12 +49,12 @@ def _gpus() -> int:
 
 
 def started_by_torchrun() -> bool:
-    """Whether ``torchrun`` started this process."""
+    """Return whether ``torchrun`` started this process."""
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
 def refuse_other_count(count: int) -> None:
-    """Raise where ``torchrun`` started another number of processes than the run asks for."""
+    """Raise if ``torchrun`` started another number of processes than the run asks for."""
     if started_by_torchrun() and int(os.environ["WORLD_SIZE"]) != count:
         raise FairlabError(
             f"torchrun started {os.environ['WORLD_SIZE']} processes, and trainer.devices and trainer.num_nodes ask for "
@@ -68,9 +68,9 @@ def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> 
     Under ``torchrun`` this process is one of them, and the others wait in :func:`work_for_rank_0`.
 
     Args:
-        count: of processes.
-        task: a function of a module that the others can import.
-        arguments: that can be pickled.
+        count: Number of processes.
+        task: Function of a module that the others can import.
+        arguments: Picklable arguments of the task.
 
     Raises:
         FairlabError: a process ended before its task was done; all others are ended too.
@@ -96,11 +96,11 @@ def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> 
             rdzv_backend="c10d",
             rdzv_endpoint=f"{HOST}:0",
             local_addr=HOST,
-            signals_to_handle="",  # Ctrl-C and SIGTERM raise here as ever, and the launcher sends SIGTERM
+            signals_to_handle="",  # Ctrl-C and SIGTERM raise here as usual, and the launcher sends SIGTERM
             logs_specs=DefaultLogsSpecs(logs, redirects=dict.fromkeys(range(1, count), Std.ALL)),
         )
         sys.stdout.flush()
-        logging.disable(logging.CRITICAL)  # of the launcher: what a user must know is said in one sentence
+        logging.disable(logging.CRITICAL)  # of the launcher: the user gets one sentence instead
         try:
             elastic_launch(config, _run_task)(task, arguments, os.getpid())
         except ChildFailedError as error:
@@ -110,19 +110,19 @@ def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> 
 
 
 def _run_task(task: Callable[..., None], arguments: tuple[Any, ...], launcher: int) -> None:
-    """What each process does that the launcher starts."""
+    """Run the task in a process started by the launcher."""
     import torch
 
     threading.Thread(target=_end_with, args=(launcher,), daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the launcher answers with SIGTERM
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the launcher responds with SIGTERM
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TOLD_TO_END))
     torch.set_num_threads(max(1, torch.get_num_threads() // int(os.environ["LOCAL_WORLD_SIZE"])))
     _connect()
     try:
         task(*arguments)
     except Exception as error:
-        # The launcher goes by what ends first: rank 0's own error before the same one of the others, and before both
-        # whatever made a connection break.
+        # The launcher reports the process that ends first. Rank 0's own error must precede the same error of the
+        # others, and the error that broke a connection must precede both.
         if rank() or isinstance(error, RuntimeError):
             time.sleep(1)
         raise
@@ -130,9 +130,9 @@ def _run_task(task: Callable[..., None], arguments: tuple[Any, ...], launcher: i
 
 
 def _why_it_ended(number: int, failure: Any, count: int) -> str:
-    """The sentence for the process that ended first; a bug's traceback is printed."""
+    """Return the sentence about the process that ended first; print the traceback of a bug."""
     said = failure.message
-    if isinstance(said, dict):  # an exception, as the launcher notes it
+    if isinstance(said, dict):  # an exception, in the launcher's format
         kind, _, text = said["message"].partition(": ")
         if kind != FairlabError.__name__:
             print(said["extraInfo"]["py_callstack"], file=sys.stderr)
@@ -146,7 +146,7 @@ def _why_it_ended(number: int, failure: Any, count: int) -> str:
 
 
 def work_for_rank_0() -> None:
-    """What a process other than rank 0 does that ``torchrun`` started: call what rank 0 says, and print nothing."""
+    """Run the task sent by rank 0 without output; for other processes started by ``torchrun``."""
     _connect()
     said: list[Any] = [None]
     _distributed().broadcast_object_list(said)
@@ -170,7 +170,7 @@ def _distributed() -> Any:
 
 
 def _end_with(launcher: int) -> None:
-    """End this process when the one that started it is gone, whatever it is waiting for."""
+    """End this process when its parent process is gone, even while it waits."""
     while os.getppid() == launcher:
         time.sleep(0.5)
     os._exit(1)

@@ -1,4 +1,4 @@
-"""Weights, gradients and the optimizer's state divided among processes: torch's FSDP2, on GPUs or over gloo."""
+"""Weights, gradients and optimizer state sharded across processes: torch's FSDP2, on GPUs or over gloo."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from lightning.pytorch.strategies import ModelParallelStrategy
 
 
 class Sharded(ModelParallelStrategy):
-    """Lightning's strategy of FSDP2, with a checkpoint in one file, which any number of processes goes on from.
+    """Lightning's FSDP2 strategy with a checkpoint in one file, which any number of processes can resume from.
 
-    The method is divided as one unit, so that a process whose share of a batch is empty keeps step with the others.
+    The method is sharded as one unit, so that a process with an empty share of a batch stays in step with the others.
     """
 
     def __init__(self) -> None:
         super().__init__(save_distributed_checkpoint=False)
 
     def setup_environment(self) -> None:
-        """Divide among all processes."""
+        """Shard across all processes."""
         self._data_parallel_size, self._tensor_parallel_size = self.num_nodes * self.num_processes, 1
         super().setup_environment()
 
     def training_step(self, *args: Any, **kwargs: Any) -> Any:
-        """A step by way of the method's call, around which the weights are put together."""
+        """Run a step through the method's call, around which the weights are gathered."""
         with self.precision_plugin.train_step_context():
             return self._called("training_step", *args, **kwargs)
 
     def validation_step(self, *args: Any, **kwargs: Any) -> Any:
-        """As :meth:`training_step`."""
+        """Run a step, as in :meth:`training_step`."""
         with self.precision_plugin.val_step_context():
             return self._called("validation_step", *args, **kwargs)
 

@@ -1,4 +1,4 @@
-"""What a sweep writes when its last job is done."""
+"""Reports that a sweep writes after its last job."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from fairlab.reporting.tables.runs import read_runs
 
 
 def finished_in(folder: Path) -> list[Record]:
-    """Records of the runs of a sweep that came to their end and can be read, by the names of their folders."""
-    records = read_runs(folder, unread=[])  # which the sweep's own report names
+    """Return the readable records of a sweep's finished runs, by the names of their folders."""
+    records = read_runs(folder, unread=[])  # the sweep's own report names them
     return [record for record in records if record.status == "finished"]
 
 
 class CompareLanguageModels(Callback):
-    """``mb_index.md`` and ``mb_index.json`` in the sweep's folder: its finished runs side by side."""
+    """Writer of ``mb_index.md`` and ``mb_index.json`` in the sweep's folder, which compare its finished runs."""
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
-        """Compare what has finished; print the table."""
+        """Compare the finished runs and print the table."""
         folder = Path(config.hydra.sweep.dir)
         finished = finished_in(folder)
         if not finished:
@@ -40,10 +40,10 @@ class CompareLanguageModels(Callback):
 
 
 class ChooseReweighting(Callback):
-    """``reweighting.html`` and ``reweighting.json`` in the sweep's folder: its finished runs, and what is chosen."""
+    """Writer of ``reweighting.html`` and ``reweighting.json`` in the sweep's folder: finished runs and the choice."""
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
-        """Choose among what has finished, by validation; print the choice."""
+        """Choose among the finished runs by validation, and print the choice."""
         folder = Path(config.hydra.sweep.dir)
         finished = finished_in(folder)
         if not finished:

@@ -1,4 +1,4 @@
-"""The runs of a sweep: what is finished is not run again, what failed stops no other."""
+"""The runs of a sweep: finished runs are not repeated, and a failure does not stop the others."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class SweepRun:
     """One run of a sweep.
 
     Attributes:
-        overrides: those that the sweeper gave it.
-        config: its composed configuration, as plain containers.
-        job: what does it.
+        overrides: Overrides that the sweeper gave it.
+        config: Its composed configuration, as plain containers.
+        job: Job that executes it.
     """
 
     overrides: tuple[str, ...]
@@ -35,22 +35,22 @@ class SweepRun:
 def launch(
     runs: Sequence[SweepRun], sweep: Path, overrides: Sequence[str], *, over: str, threads: int | None, **settings: Any
 ) -> dict[Path, str]:
-    """Run the jobs that have no finished record, and write the sweep's report.
+    """Run the jobs without a finished record, and write the sweep's report.
 
     Args:
-        runs: of the sweep.
-        sweep: its folder.
-        overrides: of the command line, by which the sweep is found again.
-        over: what runs the jobs: ``here``, ``submitit`` or ``ray``.
-        threads: ``OMP_NUM_THREADS`` of each job; None leaves the environment's.
-        settings: of ``over``; see conf/launcher.
+        runs: Runs of the sweep.
+        sweep: Folder of the sweep.
+        overrides: Overrides of the command line, which identify the sweep when it is continued.
+        over: Runner of the jobs: ``here``, ``submitit`` or ``ray``.
+        threads: ``OMP_NUM_THREADS`` of each job; None keeps the environment's.
+        settings: Settings of ``over``; see conf/launcher.
 
     Returns:
-        Why each run that failed did, by its folder.
+        Reason for each failed run, by its folder.
 
     Raises:
         FairlabError: a folder holds another run, another process runs this sweep, or a package is missing.
-        KeyboardInterrupt: the sweep was interrupted; the runs were told to take a checkpoint.
+        KeyboardInterrupt: the sweep was interrupted; its runs were asked to take a checkpoint.
     """
     for run in runs:
         refuse_other_run_of_sweep(run.job.folder, run.config)

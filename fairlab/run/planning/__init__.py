@@ -1,1 +1,1 @@
-"""What a run would take, said before it is started: downloads, memory, FLOPs, hours, calls; nothing is loaded."""
+"""Requirements of a run, estimated before its start: downloads, memory, FLOPs, hours, calls; no model is loaded."""

@@ -1,4 +1,4 @@
-"""Calls, tokens and price of the language model that an augmentation asks."""
+"""Calls, tokens and price of an augmentation's language model."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 from fairlab.llm.budget import Price
 from fairlab.llm.exchange import estimated_tokens
 
-EXAMPLES = 60  # tokens of the text itself: ours
-REPLY = 100  # tokens of a reply: ours
+EXAMPLES = 60  # tokens of the text itself: our estimate
+REPLY = 100  # tokens of a reply: our estimate
 
 
 @dataclass(frozen=True)
 class Calls:
-    """What asking takes.
+    """Requirements of an augmentation's language model.
 
     Attributes:
-        model: name of the language model.
-        calls: number of calls at most.
-        of: what they are counted for, in words.
-        prompt_tokens, completion_tokens: tokens of all calls, by length.
-        dollars: price; None where none is configured.
-        free: whether the model runs on a machine of one's own.
+        model: Name of the language model.
+        calls: Maximum number of calls.
+        of: Basis of the count, in words.
+        prompt_tokens, completion_tokens: Tokens of all calls, estimated from lengths.
+        dollars: Price; None if no price is configured.
+        free: Whether the model runs on the user's own machine.
     """
 
     model: str
@@ -37,11 +37,11 @@ class Calls:
 
 
 def calls_of(config: Mapping[str, Any], texts: int | None) -> Calls | None:
-    """What the augmentation of a configuration asks; None where no language model is configured.
+    """Return the language model calls of a configuration's augmentation; None if no language model is configured.
 
     Args:
-        config: of ``fairlab.augment`` or ``fairlab.train``.
-        texts: number of texts that are rewritten; None where they are not at hand, which is counted for 1,000.
+        config: Configuration of ``fairlab.augment`` or ``fairlab.train``.
+        texts: Number of texts to rewrite; if None (not available), the calls are counted per 1,000 texts.
     """
     llm = config.get("llm") or {}
     if not llm:

@@ -1,4 +1,4 @@
-"""From FLOPs to hours: on this machine by a short calibration, on named GPUs by their makers' peaks."""
+"""Conversion of FLOPs to hours: for this machine by a short calibration, for known GPUs by their makers' peaks."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from fairlab.types import FairlabError
 
 SECONDS = 6.0  # of the calibration
 UNSTEADY = 0.3
-# Shares of a peak that training reaches. On a CPU: perf/README.md measured 47 to 81 % of the matmul peak for groups of
-# texts, and texts of few tokens reach less. On a GPU: 46 % is what PaLM reached (Chowdhery et al. 2022, section 4.1);
-# models of this size in batches of short texts reach less, of which the lower bound is ours.
+# Fractions of peak performance reached by training. On a CPU: perf/README.md measured 47 to 81 % of the matmul peak
+# for groups of texts; texts of few tokens reach less. On a GPU: PaLM reached 46 % (Chowdhery et al. 2022, section 4.1);
+# models of this size with batches of short texts reach less, and the lower bound is our estimate.
 CPU_SHARE = (0.25, 0.8)
 GPU_SHARE = (0.1, 0.46)
 
 
 @dataclass(frozen=True)
 class Device:
-    """A device that work can be done on: FLOP/s at its peak by number format, and the share that is reached."""
+    """Device with its peak FLOP/s by number format, and the range of the fraction reached."""
 
     name: str
     float32: float
@@ -28,14 +28,14 @@ class Device:
     share: tuple[float, float]
 
     def hours(self, flops: float, *, mixed: bool) -> tuple[float, float]:
-        """The fewest and the most hours that work takes on it."""
+        """Return the minimum and maximum hours that work takes on it."""
         low, high = self.share
         peak = self.bf16 if mixed else self.float32
         return flops / (peak * high) / 3600, flops / (peak * low) / 3600
 
 
 def gpus() -> list[Device]:
-    """GPUs whose peaks are known."""
+    """Return the GPUs with known peaks."""
     return [
         Device(name, values["float32"] * 1e12, values["bf16"] * 1e12, values["memory"] * 1e9, GPU_SHARE)
         for name, values in KNOWN["devices"].items()
@@ -43,7 +43,7 @@ def gpus() -> list[Device]:
 
 
 def this_machine() -> Device:
-    """This machine's CPU, by the product of two matrices over and over for some seconds, in two formats.
+    """Measure this machine's CPU by repeated products of two matrices over some seconds, in two formats.
 
     Raises:
         FairlabError: the two halves of the calibration differ by more than 30 %.
@@ -54,10 +54,10 @@ def this_machine() -> Device:
 
 
 def refuse_unsteady(first: float, second: float) -> None:
-    """Raise where two halves of a calibration differ too much.
+    """Raise if two halves of a calibration differ too much.
 
     Raises:
-        FairlabError: they do.
+        FairlabError: the halves differ by more than 30 %.
     """
     if abs(first - second) > UNSTEADY * max(first, second):
         raise FairlabError(
@@ -67,12 +67,12 @@ def refuse_unsteady(first: float, second: float) -> None:
 
 
 def matmul_rate(seconds: float, dtype: str = "float32", side: int = 1024) -> float:
-    """FLOP/s of products of square matrices, with as many threads as a run would have.
+    """Return the FLOP/s of products of square matrices, with the number of threads of a run.
 
     Args:
-        seconds: for how long; at least one product is made.
-        dtype: number format of the matrices, by its name in torch.
-        side: rows and columns of the matrices.
+        seconds: Duration in seconds; at least one product is computed.
+        dtype: Number format of the matrices, by its name in torch.
+        side: Number of rows and columns of the matrices.
     """
     import torch
 
@@ -86,10 +86,10 @@ def matmul_rate(seconds: float, dtype: str = "float32", side: int = 1024) -> flo
 
 
 def slower_bfloat16() -> float:
-    """How many times as long a product takes in bfloat16 as in float32 on this processor, from a tenth of a second.
+    """Return the ratio of a product's bfloat16 to its float32 time on this processor, from a tenth of a second.
 
-    Some processors have no instructions for bfloat16, others slower ones than for float32, so that
-    ``trainer.precision=bf16-mixed`` costs time there in the place of saving it.
+    Some processors have no instructions for bfloat16, or slower ones than for float32; ``trainer.precision=bf16-mixed``
+    then costs time instead of saving it.
     """
     rates = [(matmul_rate(0.025), matmul_rate(0.025, "bfloat16")) for _ in range(2)]
     return max(one for one, _ in rates) / max(two for _, two in rates)

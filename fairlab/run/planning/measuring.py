@@ -1,31 +1,63 @@
-"""How much the benchmarks of a run read: tokens that a model is given, by what is known of each benchmark."""
+"""Input of a run's benchmarks: the number of tokens that a model processes, from each benchmark's known workload."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from fairlab.backbones.loading import CAUSAL_LM, MASKED_LM
+from fairlab.benchmarks.needs import LIKELIHOODS, offered_by, why_lacking
+from fairlab.checks.foreign import read_object
 from fairlab.run.config.build import described_node
-from fairlab.run.planning.sizes import KNOWN
+from fairlab.run.planning.sizes import KNOWN, folder_at_hand
 
 AT_MOST = ("limit", "lines", "contexts")  # settings that bound the items of every part
 
 
 def head_of(settings: Mapping[str, Any]) -> str:
-    """The language-modelling head that settings of ``load_backbone`` bring: ``masked``, ``causal``, or none."""
+    """Return the language-modelling head of ``load_backbone`` settings: ``masked``, ``causal``, or an empty text."""
+    kind = kind_of(settings)
+    return "causal" if kind.endswith(CAUSAL_LM) else "masked" if LIKELIHOODS in offered_by(kind) else ""
+
+
+def kind_of(settings: Mapping[str, Any]) -> str:
+    """Return the name of a model's class by settings of ``load_backbone``, or its end; empty if it is not known."""
     if settings.get("adapters"):
-        return "masked"
-    return str(KNOWN["heads"].get(str(settings["name"]), ""))
+        return MASKED_LM
+    name = str(settings["name"])
+    if head := KNOWN["heads"].get(name):
+        return {"masked": MASKED_LM, "causal": CAUSAL_LM[0]}[head]
+    folder = folder_at_hand(name, settings.get("package"), settings.get("revision"), settings.get("gguf"))
+    if folder is None or not (folder / "config.json").is_file():
+        return ""
+    return str(next(iter(read_object(folder / "config.json").get("architectures") or ()), ""))
+
+
+def not_measured(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return why benchmarks cannot measure a model, by their names; empty for a training, which may add a head.
+
+    Args:
+        config: configuration of the run, as plain containers.
+        settings: settings of the model.
+    """
+    if "method" in config or not (kind := kind_of(settings)):
+        return {}
+    described = {name: described_node(name, node) for name, node in config.get("benchmark", {}).items()}
+    return {
+        name: why
+        for name, one in described.items()
+        if one is not None and (why := why_lacking(kind, offered_by(kind), one.needs))
+    }
 
 
 def tokens_read(config: Mapping[str, Any], head: str) -> tuple[float, list[str]]:
     """Return the tokens that all benchmarks of a run give a model in one phase, and benchmarks of unknown workload.
 
-    A benchmark that needs a head which the model lacks reads nothing.
+    A benchmark counts as 0 tokens if it needs a head that the model lacks.
 
     Args:
-        config: configuration of the run, as plain containers.
-        head: language-modelling head of the model, see :func:`head_of`.
+        config: Configuration of the run, as plain containers.
+        head: Language-modelling head of the model, see :func:`head_of`.
     """
     tokens, unknown = 0.0, []
     for name, settings in config.get("benchmark", {}).items():
@@ -43,5 +75,5 @@ def tokens_read(config: Mapping[str, Any], head: str) -> tuple[float, list[str]]
 
 
 def phases(config: Mapping[str, Any]) -> int:
-    """How often a training is measured: after it, and before it where it takes over no other run's readings."""
+    """Return the number of measurements of a training: after it, and also before it unless readings are reused."""
     return 1 + bool(config.get("measure_before", True) and not config.get("before"))

@@ -9,7 +9,7 @@ from fairlab.run.planning.sizes import ModelSize
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes on one device, without what the libraries themselves take."""
+    """Bytes on one device, excluding the memory of the libraries."""
 
     weights: int
     gradients: int
@@ -18,7 +18,7 @@ class Memory:
 
     @property
     def total(self) -> int:
-        """All together, as they stand side by side at the end of a forward pass."""
+        """Sum of all parts, as allocated together at the end of a forward pass."""
         return self.weights + self.gradients + self.optimiser + self.activations
 
 
@@ -34,29 +34,29 @@ def training_memory(
     logits: float = 0.0,
     checkpointing: bool = False,
 ) -> Memory:
-    """Weights, gradients, Adam's two moments, and what the forward pass keeps for the backward pass.
+    """Estimate the memory of weights, gradients, Adam's two moments, and values kept for the backward pass.
 
     Weights are held once in their number format; gradients and both moments are float32, 4 and 8 bytes for each trained
-    parameter (Rajbhandari et al. 2020, "ZeRO", section 3.1, without its half-precision copies, as mixed precision here
-    keeps weights in float32).
+    parameter (Rajbhandari et al. 2020, "ZeRO", section 3.1, without its half-precision copies, because mixed precision
+    here keeps weights in float32).
 
     Activations follow Korthikanti et al. 2022, "Reducing Activation Recomputation in Large Transformer Models",
     section 4.1, with s tokens of b texts, h dimensions and f inside the feed-forward part. A layer keeps 8 h + 2 f
-    values a token: the input of the three projections, q, k, v, the attention's output, the feed-forward part's input,
-    both sides of its activation function, and the inputs of two layer norms; for f = 4 h these are the 32 s b h bytes
-    of equation 1 at 2 bytes a value. Dropout adds two masks of one byte a value. The matrices of attention (5 a s^2 b
-    in equation 1) are left out: torch's fused attention makes them again in the backward pass.
+    values per token: the input of the three projections, q, k, v, the attention's output, the feed-forward part's
+    input, both sides of its activation function, and the inputs of two layer norms; for f = 4 h these are the
+    32 s b h bytes of equation 1 at 2 bytes per value. Dropout adds two masks of one byte per value. The matrices of
+    attention (5 a s^2 b in equation 1) are excluded: torch's fused attention recomputes them in the backward pass.
 
     Args:
-        size: of the model.
-        texts: number of texts that a device takes at once.
-        length: tokens of a text.
-        trained: number of trained parameters: all of them, or those of adapters.
-        weight_bytes: bytes of a weight; half a byte for 4-bit weights.
-        activation_bytes: bytes of a value that is kept; 2 with mixed precision.
-        dropout: whether dropout is on.
-        logits: share of the tokens with a loss over the vocabulary: their logits, softmax and its gradient in float32.
-        checkpointing: whether only the layers' inputs are kept, and one layer's values at a time are made again.
+        size: Size of the model.
+        texts: Number of texts that a device processes at once.
+        length: Tokens per text.
+        trained: Number of trained parameters: all of them, or the adapters' only.
+        weight_bytes: Bytes per weight; half a byte for 4-bit weights.
+        activation_bytes: Bytes per kept value; 2 with mixed precision.
+        dropout: Whether dropout is on.
+        logits: Share of the tokens with a loss over the vocabulary: their logits, softmax and its gradient in float32.
+        checkpointing: Whether only the layers' inputs are kept, and values are recomputed one layer at a time.
     """
     tokens = texts * length
     per_token = (8 * size.width + 2 * size.inner) * activation_bytes + (2 * size.width if dropout else 0)

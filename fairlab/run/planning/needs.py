@@ -1,4 +1,4 @@
-"""What a run reads from elsewhere: models and files, whether they are there, and what brings them."""
+"""External inputs of a run: models and files, their availability, and how to obtain them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ REMEDIES = {
 
 @dataclass(frozen=True)
 class Need:
-    """Something that has to be there.
+    """Model or file that a run requires.
 
     Attributes:
-        name: what it is.
-        there: where it lies; empty where it is missing.
-        remedy: what brings it.
-        download: bytes that a run would download; 0 where it brings nothing itself, None where they are not known.
+        name: Name of the requirement.
+        there: Location; empty if it is missing.
+        remedy: Instruction to obtain it.
+        download: Bytes that a run would download; 0 if the run downloads no data, None if unknown.
     """
 
     name: str
@@ -39,13 +39,13 @@ class Need:
 
 
 def needs_of(config: Mapping[str, Any]) -> list[Need]:
-    """Models and files of a run, in the order it reads them."""
+    """Return the models and files of a run, in the order it reads them."""
     found = [*_models(config), *_data(config), *_sources(config), *_benchmarks(config)]
     return list({need.name: need for need in found}.values())
 
 
 def model_settings(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Settings of the models that a run loads."""
+    """Return the settings of the models that a run loads."""
     return [config["backbone"]] if config.get("backbone") else list(config.get("models", []))
 
 
@@ -54,7 +54,7 @@ def _models(config: Mapping[str, Any]) -> Iterator[Need]:
         yield _model(settings, model_size(settings))
     augmentation = config.get("augmentation") or {}
     for key in ("generator", "summary"):
-        if "/" in str(augmentation.get(key)):  # else a way of ours to do without
+        if "/" in str(augmentation.get(key)):  # otherwise one of fairlab's own modes, which needs no model
             yield _model({"name": augmentation[key]}, model_size({"name": augmentation[key]}))
 
 
@@ -81,7 +81,7 @@ def _data(config: Mapping[str, Any]) -> Iterator[Need]:
 
 
 def _sources(config: Mapping[str, Any]) -> Iterator[Need]:
-    """Files of stored scores and keys of endpoints that the sources of a safety ensemble need."""
+    """Yield the files of stored scores and keys of endpoints that the sources of a safety ensemble need."""
     from fairlab.methods.safety_ensemble.sources.stored_scores import how_to_store
 
     for settings in (config.get("source") or {}).values():
@@ -95,7 +95,7 @@ def _sources(config: Mapping[str, Any]) -> Iterator[Need]:
 
 
 def _hub_data(data: Mapping[str, Any]) -> Iterator[str]:
-    """The hub's data set where a task is read from there."""
+    """Yield the hub's dataset if a task is read from the hub."""
     if data.get("path") == "hub" and "task" in data:
         from fairlab.data.published.tasks import find_task
 

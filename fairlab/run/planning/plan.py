@@ -1,15 +1,15 @@
-"""A plan in plain words: what each run needs, and what all of them need together."""
+"""Plan in plain words: the requirements of each run and of all runs together."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairlab.run.planning.calls import Calls, calls_of
 from fairlab.run.planning.hours import Device
-from fairlab.run.planning.measuring import head_of, phases, tokens_read
+from fairlab.run.planning.measuring import head_of, not_measured, phases, tokens_read
 from fairlab.run.planning.memory import Memory, training_memory
 from fairlab.run.planning.needs import Need, model_settings, needs_of
 from fairlab.run.planning.sizes import ModelSize, model_size
@@ -21,37 +21,39 @@ FITTED = ("CCDLinear", "INLP", "SentenceDebias")  # methods that read their data
 
 @dataclass(frozen=True)
 class Measuring:
-    """What the benchmarks of a run take.
+    """Cost of a run's benchmarks.
 
     Attributes:
-        tokens: that models read in all phases.
-        flops: of reading them.
-        unknown: benchmarks that are not in it.
+        tokens: Tokens that models read in all phases.
+        flops: FLOPs of reading them.
+        unknown: Benchmarks that are not included.
+        not_run: Reasons why benchmarks cannot measure a model, by name.
     """
 
     tokens: float
     flops: float
     unknown: Sequence[str] = ()
+    not_run: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What one run needs.
+    """Requirements of one run.
 
     Attributes:
-        title: name of the run.
-        commands: commands that do it.
-        needs: what it reads from elsewhere.
-        size: of its model; None where it has none, or none that is known.
-        work: what its training takes; None where it trains no network.
-        memory: what a device needs; None likewise.
-        flops: of its training; None where they are not known.
-        measured: what its benchmarks take; None where that is not known of any.
-        mixed: whether it multiplies in bfloat16.
-        calls: what it asks a language model.
-        problem: why it cannot be planned; empty where it can.
-        times: number of seeds that it is run with.
-        unestimated: why it is not said what a training takes; empty where it is said, or nothing is trained.
+        title: Name of the run.
+        commands: Commands of the run.
+        needs: External inputs of the run.
+        size: Size of its model; None without a model or if unknown.
+        work: Work of its training; None if no network is trained.
+        memory: Memory that a device needs; None if no network is trained.
+        flops: FLOPs of training, or None if unknown.
+        measured: Cost of its benchmarks; None if unknown for all of them.
+        mixed: Whether matrices are multiplied in bfloat16.
+        calls: Calls of a language model.
+        problem: Reason why it cannot be planned; empty if it can.
+        times: Number of seeds.
+        unestimated: Reason for a missing estimate of training; empty if it is estimated or there is no training.
     """
 
     title: str
@@ -76,14 +78,14 @@ def plan_of_run(
     times: int = 1,
     made: Mapping[str, ModelSize] | None = None,
 ) -> RunPlan:
-    """The plan of a configuration of ``fairlab.train``, ``evaluate`` or ``augment``.
+    """Plan a run from its configuration of ``fairlab.train``, ``evaluate`` or ``augment``.
 
     Args:
-        title: name of the run.
-        config: as plain containers.
-        commands: commands that do it.
-        times: number of seeds that it is run with.
-        made: sizes of models that other runs make, by the end of their folder.
+        title: Name of the run.
+        config: Configuration as plain containers.
+        commands: Commands of the run.
+        times: Number of seeds.
+        made: Sizes of models made by other runs, by the end of their folder.
     """
     models = model_settings(config)
     size = _size(models[0], made or {}) if models else None
@@ -110,15 +112,18 @@ def plan_of_run(
 def _measuring(
     config: Mapping[str, Any], models: Sequence[Mapping[str, Any]], made: Mapping[str, ModelSize]
 ) -> Measuring | None:
-    """What the benchmarks take on every model that is measured; None where there are none, or no size is known."""
-    read, flops, unknown = 0.0, 0.0, list[str]()
+    """Return the cost of the benchmarks over all measured models; None without models or if a size is unknown."""
+    read, flops, unknown, not_run = 0.0, 0.0, list[str](), dict[str, str]()
     for settings in models:
         if (size := _size(settings, made)) is None:
             return None
-        tokens, unknown = tokens_read(config, head_of(settings))
+        refused = not_measured(config, settings)
+        asked = {name: node for name, node in config.get("benchmark", {}).items() if name not in refused}
+        tokens, unknown = tokens_read({**config, "benchmark": asked}, head_of(settings))
+        not_run |= refused
         times = phases(config) if "method" in config else 1
         read, flops = read + times * tokens, flops + times * reading_flops(size.multiplied, tokens)
-    return Measuring(read, flops, unknown) if flops else None
+    return Measuring(read, flops, unknown, not_run) if flops or not_run else None
 
 
 def _size(settings: Mapping[str, Any], made: Mapping[str, ModelSize]) -> ModelSize | None:
@@ -127,17 +132,17 @@ def _size(settings: Mapping[str, Any], made: Mapping[str, ModelSize]) -> ModelSi
 
 
 def _has_head(size: ModelSize) -> bool:
-    """Whether the count holds a head over the vocabulary: that of a causal model does."""
+    """Return whether the parameter count includes a head over the vocabulary, as for causal models."""
     return "llama" in size.name.casefold() or "smollm" in size.name.casefold()
 
 
 def _asked_about(method: Mapping[str, Any]) -> float:
-    """Share of the tokens for which a loss over the vocabulary computes logits: the masked ones, or all."""
+    """Return the share of tokens for which a loss over the vocabulary computes logits: the masked ones, or all."""
     return float(method.get("mask_share") or 1.0)
 
 
 def _as_training(config: Mapping[str, Any]) -> dict[str, Any]:
-    """An augmentation's input, as the data of a training, to be counted alike."""
+    """Return an augmentation's input as the data of a training, so that it is counted in the same way."""
     data = {"_target_": ".Rows", "limit": config.get("limit"), **source_of(str(config["input"]))}
     return {"data": data, "method": {}, "trainer": {}}
 
@@ -146,7 +151,7 @@ def _memory(config: Mapping[str, Any], size: ModelSize, work: Work, method: str,
     settings, data = config["method"], config["data"]
     at_once = min(work.batch, config["trainer"].get("device_batch_size") or work.batch)
     rank = settings.get("rank")
-    # Two matrices of width x rank beside each of a layer's six (four of attention, two of the feed-forward part).
+    # Two matrices of width x rank for each of a layer's six (four of attention, two of the feed-forward part).
     adapters = size.layers * rank * (8 * size.width + 2 * (size.width + size.inner)) if rank else 0
     number = {"float32": 4.0, "bfloat16": 2.0, "float16": 2.0}[str(config["backbone"].get("dtype", "float32"))]
     return training_memory(
@@ -171,15 +176,15 @@ def plan_text(
     busy: str = "",
     single: bool = False,
 ) -> str:
-    """The plan as text: what is needed, run by run, and the sum.
+    """Return the plan as text: requirements, run by run, and their sum.
 
     Args:
-        title: what is planned.
-        runs: in the order they are done.
-        devices: devices that hours are said for.
-        left_out: runs that cannot be had, with the reason.
-        busy: why this machine is not among the devices; empty where it is, or was not asked for.
-        single: whether it is one run, whose sum is itself.
+        title: Title of the plan.
+        runs: Plans of the runs, in execution order.
+        devices: Devices for which hours are estimated.
+        left_out: Runs that are not available, with the reason.
+        busy: Reason why this machine is not among the devices; empty if it is, or was not requested.
+        single: Whether there is only one run, which needs no sum.
     """
     parts = [title, "=" * len(title), "", *_needs([need for run in runs for need in run.needs]), ""]
     parts += ["Runs", "----", *_runs(runs, devices)]
@@ -198,7 +203,7 @@ def _needs(needs: Iterable[Need]) -> list[str]:
 
 
 def _runs(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
-    """Every run; those of which the same is to be said are said together."""
+    """Return the lines about every run; runs with identical lines are merged."""
     together: dict[tuple[int, tuple[str, ...]], list[str]] = {}
     for run in runs:
         together.setdefault((run.times, tuple(_run(run, devices))), []).append(run.title)
@@ -210,7 +215,7 @@ def _runs(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
 
 
 def _left_out(reasons: Mapping[str, str]) -> list[str]:
-    """Runs that cannot be had by their reasons, which several may share."""
+    """Return the lines about unavailable runs, grouped by reason."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in reasons.items():
         by_reason.setdefault(reason, []).append(name)
@@ -239,7 +244,9 @@ def _run(run: RunPlan, devices: Sequence[Device]) -> list[str]:
     if run.measured is not None:
         besides = f", besides {', '.join(run.measured.unknown)}" if run.measured.unknown else ""
         hours = _hours(run.measured.flops, False, None, devices)
-        lines.append(f"    measuring reads about {_millions(round(run.measured.tokens))} tokens{besides}: {hours}")
+        read = f"    measuring reads about {_millions(round(run.measured.tokens))} tokens{besides}: {hours}"
+        lines += [read] if run.measured.flops else []
+        lines += [f"    not run: {name}: {why}" for name, why in run.measured.not_run.items()]
     if run.calls is not None:
         lines.append(f"    language model: {_asked(run.calls)}")
     return lines
@@ -319,7 +326,7 @@ def _sum(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
 
 
 def _one_after_the_other(work: Sequence[tuple[float, bool]], devices: Sequence[Device]) -> list[str]:
-    """Hours on every device of work in FLOP, each with whether it is in bfloat16."""
+    """Return the hours per device of work given in FLOP, each with whether it is in bfloat16."""
     lines = []
     for device in devices:
         spans = [device.hours(flops, mixed=mixed) for flops, mixed in work]
@@ -329,7 +336,7 @@ def _one_after_the_other(work: Sequence[tuple[float, bool]], devices: Sequence[D
 
 
 def _basis(devices: Sequence[Device], busy: str) -> list[str]:
-    """What the figures rest on."""
+    """Return the basis of the figures."""
     lines = ["What the figures rest on", "------------------------"]
     for device in devices:
         low, high = device.share
@@ -346,7 +353,7 @@ def _basis(devices: Sequence[Device], busy: str) -> list[str]:
 
 
 def _span(few: float, many: float) -> str:
-    """Two numbers of hours in words.
+    """Format a range of hours in words.
 
     Example:
         >>> _span(0.01, 0.05), _span(2, 7.5), _span(100, 600)

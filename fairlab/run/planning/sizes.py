@@ -1,4 +1,4 @@
-"""How large a model is, from its configuration alone: no weights are read and nothing is downloaded."""
+"""Size of a model, from its configuration alone: no weights are read or downloaded."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from fairlab.backbones.model_cache import cached_model
 from fairlab.types import FairlabError
 
 KNOWN: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("known.yaml").read_text(encoding="utf-8"))
-BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "q4_k_m": 0.63}  # the last one as the file of qwen has it
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "q4_k_m": 0.63}  # the last value is from the GGUF file of Qwen
 CAUSAL = ("llama", "gpt2", "opt", "qwen2")
 
 
 @dataclass(frozen=True)
 class ModelSize:
-    """What a plan must know of a model.
+    """Properties of a model that a plan requires.
 
     Attributes:
-        name: name of the model, a folder or of the hub.
-        parameters: number of all parameters.
-        embeddings: number of those in tables that are looked up, which cost no multiplication.
-        layers, width, heads, inner: number of layers (of encoder and decoder together), dimensions of a token, number
+        name: Name of the model: a folder, or a name on the hub.
+        parameters: Total number of parameters.
+        embeddings: Number of parameters in lookup tables, which cost no multiplication.
+        layers, width, heads, inner: Number of layers (of encoder and decoder together), dimensions of a token, number
             of attention heads, and dimensions inside the feed-forward part.
-        vocabulary: number of different tokens.
-        stored: bytes of its weights where they are stored, or will be.
-        folder: where its files lie; None where they have to be downloaded.
-        source: where the counts come from.
+        vocabulary: Number of different tokens.
+        stored: Size of its weights in storage, in bytes.
+        folder: Folder of its files; None if they must be downloaded.
+        source: Source of the counts.
     """
 
     name: str
@@ -50,12 +50,12 @@ class ModelSize:
 
     @property
     def multiplied(self) -> int:
-        """Parameters that every token is multiplied by: N of 6 N and 2 N."""
+        """Number of parameters that every token is multiplied by: N in 6 N and 2 N."""
         return self.parameters - self.embeddings
 
 
 def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
-    """The size of the model that settings of ``load_backbone`` name; None where neither config nor table knows it."""
+    """Return the size of the model in ``load_backbone`` settings; None without a config or an entry in the table."""
     name = str(settings["name"])
     folder = folder_at_hand(name, settings.get("package"), settings.get("revision"), settings.get("gguf"))
     known = KNOWN["models"].get(name)
@@ -86,7 +86,7 @@ def folder_at_hand(name: str, package: str | None, revision: str | None, gguf: s
             try_to_load_from_cache(name, file, revision=revision)
             for file in ("model.safetensors", "model.safetensors.index.json")
         ]
-    except ValueError:  # no name the hub could have
+    except ValueError:  # not a valid name on the hub
         return None
     return next((Path(file).parent for file in held if isinstance(file, str)), None)
 
@@ -98,7 +98,7 @@ def _config_in(file: Path) -> tuple[tuple[str, Any], ...]:
 
 @cache
 def _counted(name: str, values: tuple[tuple[str, Any], ...], folder: Path | None, source: str) -> ModelSize:
-    """Count parameters on torch's meta device, where they have shapes and no memory."""
+    """Count parameters on torch's meta device, where weights have shapes but take no memory."""
     import torch
     from torch import nn
     from transformers import AutoConfig, AutoModel, AutoModelForCausalLM

@@ -1,4 +1,4 @@
-"""How much a run reads and computes: items, steps, tokens, FLOPs."""
+"""Input and computation of a run: items, steps, tokens, FLOPs."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from fairlab.types import DataUnavailable
 
 VERSIONS = 3  # texts of a counterfactual group: neutral and two attributes
 EXPANDED = "as many as the paper's sample became"
-ENTRY = 25.0  # tokens of a sentence of State of the Union addresses, by experiments/biasers/records
-TOKENS = 30.0  # of a sentence where nothing better is known: ours
-CHARACTERS = 4.4  # of running text, a token: of the novels in experiments/perturbation/records
+ENTRY = 25.0  # tokens per sentence of State of the Union addresses, from experiments/biasers/records
+TOKENS = 30.0  # per sentence, if no better value is known: our estimate
+CHARACTERS = 4.4  # per token of running text: from the novels in experiments/perturbation/records
 SAMPLED = 1_000  # lines of a file whose words are counted
-TOKENS_A_WORD = 1.06  # of MiniLM's tokenizer, a sign counting as a word: to within 5 % on nine tasks; ours
+TOKENS_A_WORD = 1.06  # of MiniLM's tokenizer, counting signs as words: within 5 % on nine tasks; our estimate
 
 
 @dataclass(frozen=True)
 class Work:
-    """What training takes.
+    """Work of a training.
 
     Attributes:
-        items: training items an epoch; None where the data is not at hand and its size is not published.
-        batch: items a step.
-        texts: texts an item.
-        steps: training steps in all; None where the items are not known.
-        tokens: tokens of an item on average.
-        source: where the two numbers come from.
+        items: Training items per epoch; None if the data is not available and its size is not published.
+        batch: Items per step.
+        texts: Texts per item.
+        steps: Total number of training steps; None if the number of items is unknown.
+        tokens: Average number of tokens per item.
+        source: Source of the two numbers.
     """
 
     items: int | None
@@ -54,20 +54,20 @@ class Work:
 
     @property
     def read(self) -> float | None:
-        """Tokens that training reads in all, each as often as it is read."""
+        """Total number of tokens that training reads, counted with repetition."""
         return None if self.steps is None else self.steps * self.batch * self.tokens
 
 
 def training_work(config: Mapping[str, Any]) -> Work:
-    """What the training of a configuration takes, as far as its files or what is published of them say."""
+    """Estimate the work of a configuration's training from its files or from published sizes."""
     data, method = config["data"], config["method"]
     if data.get("input"):
         data = {**data, **source_of(str(data["input"]))}
     kind, batch = data["_target_"].rpartition(".")[2], int(data.get("batch_size") or 1)
     texts = VERSIONS if kind == "CounterfactualData" else 1
-    limit = int(data["limit"]) if data.get("limit") else None  # of what is left when others were held out
+    limit = int(data["limit"]) if data.get("limit") else None  # of the rest, if others were held out
     items, tokens, source = _items(data, kind, texts, limit)
-    # Whether validation has rows of its own.
+    # Whether validation has its own rows.
     apart = kind == "Entries" or str(data.get("path") or "").startswith("embedded/")
     test = data.get("test") or (data.get("input") and data.get("validation"))
     if items is None and limit is not None:
@@ -103,7 +103,7 @@ def training_work(config: Mapping[str, Any]) -> Work:
 
 
 def _expanded(data: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[int | None, str]:
-    """Blocks of as many entries as a sample becomes; None where that is not known of a sample of this size."""
+    """Return the blocks of an expanded sample and their source; None if the expansion of its size is unknown."""
     entries = KNOWN["expansions"].get(str(data["sample"]))
     if entries is None:
         return None, f"what a sample of {data['sample']} becomes is not known"
@@ -112,7 +112,7 @@ def _expanded(data: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[int | 
 
 
 def _items(data: Mapping[str, Any], kind: str, texts: int, limit: int | None) -> tuple[int | None, float, str]:
-    """Number of items, tokens of each, and who says so; what lies on this machine comes first."""
+    """Return the number of items, the tokens of each, and their source; data on this machine takes precedence."""
     known = _known(data)
     tokens = float(known.get("tokens", TOKENS * texts)) if known else TOKENS * texts
     named = str(data.get("path") or "")
@@ -145,7 +145,7 @@ def _items(data: Mapping[str, Any], kind: str, texts: int, limit: int | None) ->
 
 
 def _embedded_sentences(data: Mapping[str, Any], kind: str) -> int | None:
-    """How many sentences of texts that come with fairlab an epoch takes; None of other texts, which may be large."""
+    """Return the number of sentences per epoch of texts that come with fairlab; None for others, which may be large."""
     paths = data.get("paths")
     if not isinstance(paths, list) or not all(str(path).startswith("embedded/") for path in paths):
         return None
@@ -162,7 +162,10 @@ def _embedded_sentences(data: Mapping[str, Any], kind: str) -> int | None:
 
 
 def _characters(data: Mapping[str, Any]) -> int:
-    """Characters of plain text that lies at hand, at most as many as are taken; 0 where not all of it does."""
+    """Return the number of characters training will read, or 0 if any file is missing or not .txt.
+
+    The number is at most ``limit_characters``.
+    """
     try:
         files = [file for path in data["paths"] for file in text_files(str(path))]
     except DataUnavailable:
@@ -174,21 +177,21 @@ def _characters(data: Mapping[str, Any]) -> int:
 
 
 def _task_at_hand(data: Mapping[str, Any]) -> bool:
-    """Whether all files of a task's published training examples are there."""
+    """Return whether all files of a task's published training examples are available."""
     files = list(named_files({**data, "path": None}))
     return bool(files) and all(map(at_hand, files))
 
 
 @cache
 def _examples(task: str, limit: int | None, folder: str | None) -> tuple[int, float]:
-    """Training examples in ``folder``, and tokens of each of the first, counted once for all runs on them."""
+    """Return the number of training examples in ``folder``, and the mean tokens of the first ``limit``; cached."""
     examples = read_task(task, "train")
     texts = (filter(None, (one.first, one.second)) for one in examples[:limit])
     return len(examples), fmean(tokens_in(*each) for each in texts)
 
 
 def tokens_in(*texts: str) -> float:
-    """About how many tokens texts that are read together have, with the special ones before, between and after them."""
+    """Estimate the number of tokens of texts that are read together, including the special tokens around them."""
     return TOKENS_A_WORD * sum(len(WORD_OR_SIGN.findall(text)) for text in texts) + len(texts) + 1
 
 
@@ -203,17 +206,17 @@ def _known(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_made(named: str) -> bool:
-    """Whether a path is of data that a matrix makes first."""
+    """Return whether a path belongs to data that a matrix makes first."""
     return "/made/" in named or named.startswith("made/")
 
 
 def source_of(named: str) -> dict[str, str | None]:
-    """What data is made of, a file or ``task:NAME:SPLIT``, as the path or the task of data."""
+    """Return the source of data, a file or ``task:NAME:SPLIT``, as the path or the task of a data configuration."""
     return {"task": named.split(":")[1], "path": None} if named.startswith("task:") else {"path": named}
 
 
 def named_files(data: Mapping[str, Any]) -> Iterator[str]:
-    """Files that the data names, as the configuration has them."""
+    """Yield the files that the data names, as written in the configuration."""
     if data.get("input"):
         yield from named_files(source_of(str(data["input"])))
         return
@@ -231,7 +234,7 @@ def named_files(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def at_hand(name: str) -> Path | None:
-    """A file or folder, as it is named or below ``FAIRLAB_DATA``."""
+    """Return a file or folder, found by its name or below ``FAIRLAB_DATA``; None if it does not exist."""
     folder = os.environ.get("FAIRLAB_DATA")
     places = [Path(name), *([Path(folder) / name] if folder else [])]
     return next((place for place in places if place.exists()), None)
@@ -244,13 +247,13 @@ def _held_out(items: int, validation: float | None) -> int:
 
 
 def training_flops(multiplied: int, tokens: float, *, adapters: bool) -> float:
-    """FLOPs of training: 6 N for each token, 2 forward and 4 backward (Kaplan et al. 2020, table 1 and section 2.1).
+    """Return the FLOPs of training: 6 N per token, 2 forward and 4 backward (Kaplan et al. 2020, table 1, section 2.1).
 
-    With adapters the gradients of the frozen weights are not taken: 4 N (2 forward, 2 for the inputs' gradients).
+    With adapters the gradients of the frozen weights are not computed: 4 N (2 forward, 2 for the inputs' gradients).
     """
     return (4.0 if adapters else 6.0) * multiplied * tokens
 
 
 def reading_flops(multiplied: int, tokens: float) -> float:
-    """FLOPs of a forward pass: 2 N for each token (Kaplan et al. 2020, table 1)."""
+    """Return the FLOPs of a forward pass: 2 N per token (Kaplan et al. 2020, table 1)."""
     return 2.0 * multiplied * tokens

@@ -43,7 +43,12 @@ def draws_of(place, value):
 
 def write_run(folder, method, beta, seed, values, draws=True, status="finished"):
     folder.mkdir(parents=True)
-    config = {"seed": seed, "limit": None, "method": {"_target_": method, "beta": beta}, "logger": {"x": seed}}
+    config = {
+        "seed": seed,
+        "limit": None,
+        "method": {"_target_": method, "beta": beta},
+        "logger": {"x": {"seed": seed}},
+    }
     readings = [
         Reading(*place, value, "u_1 %", ideal, N, value - 1, value + 1, headline=True, phase="after", seed=seed)
         for place, value, ideal in zip((GAP, STSB), values, (0.0, 100.0), strict=True)

@@ -1,4 +1,6 @@
-"""Fitted models as plain arrays, which score without scikit-learn: importing it takes longer than all else together.
+"""Fitted models as plain arrays, which score without scikit-learn.
+
+The import of scikit-learn takes longer than all other steps together.
 
 A file holds the models of a harm: arrays under the names ``NUMBER.KIND.FIELD``.
 Shape letters: N texts, F source scores, T trees, M nodes of all trees, Q quantiles, L landmarks.
@@ -25,15 +27,15 @@ LARGEST = 2**30  # bytes of a file, unpacked
 
 @dataclass(frozen=True)
 class ForestArrays:
-    """A random forest, with medians in the place of missing scores; its probabilities are scikit-learn's to the bit.
+    """Random forest with medians for missing scores; its probabilities equal scikit-learn's bit for bit.
 
     Attributes:
-        medians: of each score, (F,).
-        roots: first node of each tree, (T,).
-        feature: score that a node looks at, (M,).
-        threshold: the greatest score, as float32, that goes to a node's first child, (M,).
-        children: numbers of a node's two children, (M, 2), greater than its own; those of a leaf are the leaf itself.
-        value: share of the harm in a node, (M,).
+        medians: Median of each score, (F,).
+        roots: First node of each tree, (T,).
+        feature: Score that a node compares, (M,).
+        threshold: Greatest score, as float32, that leads to a node's first child, (M,).
+        children: Indices of a node's two children, (M, 2), greater than its own index; a leaf is its own child.
+        value: Share of the harm in a node, (M,).
     """
 
     medians: Array
@@ -57,7 +59,7 @@ class ForestArrays:
 
     @classmethod
     def of(cls, pipeline: Any) -> ForestArrays:
-        """The arrays of a pipeline of medians and a forest."""
+        """Return the arrays of a pipeline of medians and a forest."""
         trees = [one.tree_ for one in pipeline[-1].estimators_]
         roots = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
         children = []
@@ -74,7 +76,7 @@ class ForestArrays:
         )
 
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities (N,) of source scores (N, F)."""
+        """Return probabilities (N,) of source scores (N, F)."""
         scores_NF = _filled(features, self.medians).astype(np.float32)
         text_N = np.arange(len(scores_NF))
         node_TN = np.repeat(self.roots[:, None], len(scores_NF), axis=1)
@@ -88,19 +90,19 @@ class ForestArrays:
 
 @dataclass(frozen=True)
 class RegressionArrays:
-    """A kernel logistic regression on ranks of scores, fitted by ``paired_logistic`` of the pairing module.
+    """Kernel logistic regression on ranks of scores, fitted by ``paired_logistic`` of the pairing module.
 
-    Its probabilities are scikit-learn's but for the last digit, which hangs on whose exponential function is taken.
+    Its probabilities equal scikit-learn's except for the last digit, which depends on the exponential function in use.
 
     Attributes:
-        medians, means, scales: of each score, (F,); the latter two of its rank.
-        quantiles: scores that have the ranks ``ranks``, (Q, F).
-        ranks: in [0, 1], (Q,).
-        landmarks: standardised ranks that a text is compared with, (L, F).
-        gamma: width of the kernel, ().
-        projection: from kernel values to the regression's, (L, L).
-        slopes: of the regression, (L,).
-        intercept: of the regression, ().
+        medians, means, scales: Median of each score, and mean and scale of its rank; each (F,).
+        quantiles: Scores at the ranks ``ranks``, (Q, F).
+        ranks: Ranks in [0, 1], (Q,).
+        landmarks: Standardised ranks that a text is compared with, (L, F).
+        gamma: Width parameter of the kernel, ().
+        projection: Matrix from kernel values to the regression's inputs, (L, L).
+        slopes: Coefficients of the regression, (L,).
+        intercept: Intercept of the regression, ().
     """
 
     medians: Array
@@ -133,7 +135,7 @@ class RegressionArrays:
 
     @classmethod
     def of(cls, pipeline: Any) -> RegressionArrays:
-        """The arrays of a pipeline that :func:`fairlab.methods.safety_ensemble.pairing.paired_logistic` fitted."""
+        """Return the arrays of a pipeline fitted by :func:`fairlab.methods.safety_ensemble.pairing.paired_logistic`."""
         steps = pipeline.named_steps
         return cls(
             medians=steps["missing"].statistics_,
@@ -149,11 +151,11 @@ class RegressionArrays:
         )
 
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities (N,) of source scores (N, F)."""
+        """Return probabilities (N,) of source scores (N, F)."""
         scores_NF = _filled(features, self.medians)
         ranks_NF = np.stack([self._rank(*both) for both in zip(scores_NF.T, self.quantiles.T, strict=True)], axis=1)
         standardised_NF = (ranks_NF - self.means) / self.scales
-        # |x - y|^2 in the three parts that scikit-learn takes.
+        # |x - y|^2 in the same three parts as in scikit-learn.
         apart_NL = -2 * (standardised_NF @ self.landmarks.T)
         apart_NL += np.einsum("ij,ij->i", standardised_NF, standardised_NF)[:, None]
         apart_NL += np.einsum("ij,ij->i", self.landmarks, self.landmarks)
@@ -161,7 +163,7 @@ class RegressionArrays:
         return np.asarray(1 / (1 + np.exp(-(kernel_NL @ self.projection.T @ self.slopes + self.intercept))))
 
     def _rank(self, scores_N: Array, quantiles_Q: Array) -> Array:
-        """Ranks (N,) of one score, half way between the lowest and the highest where quantiles are equal."""
+        """Return ranks (N,) of one score, midway between the lowest and the highest if quantiles are equal."""
         highest = np.interp(scores_N, quantiles_Q, self.ranks)
         lowest = -np.interp(-scores_N, -quantiles_Q[::-1], -self.ranks[::-1])
         found = 0.5 * (highest + lowest)
@@ -174,7 +176,7 @@ KINDS: dict[str, type[ForestArrays] | type[RegressionArrays]] = {
     "forest": ForestArrays,
     "regression": RegressionArrays,
 }
-# Steps of the pipelines that have such a form, as their names say.
+# Steps of the pipelines with an array form, by their class names.
 STEPS = {
     "SimpleImputer RandomForestClassifier": "forest",
     "SimpleImputer QuantileTransformer StandardScaler Nystroem LogisticRegression": "regression",
@@ -182,7 +184,11 @@ STEPS = {
 
 
 def write_arrays(pipelines: Sequence[Any], file: Path) -> bool:
-    """Write fitted pipelines as arrays; False, and no file, where one is of a kind that has no such form."""
+    """Write fitted pipelines as arrays.
+
+    Returns:
+        True, or False, without writing a file, if a pipeline's kind has no array form.
+    """
     kinds = [STEPS.get(" ".join(type(step).__name__ for _, step in getattr(one, "steps", ()))) for one in pipelines]
     held: dict[str, Array] = {}
     for number, (kind, pipeline) in enumerate(zip(kinds, pipelines, strict=True)):
@@ -196,10 +202,10 @@ def write_arrays(pipelines: Sequence[Any], file: Path) -> bool:
 
 
 def read_arrays(file: Path) -> list[ForestArrays | RegressionArrays]:
-    """The models of a file, in order.
+    """Return the models of a file, in order.
 
     Raises:
-        FairlabError: it is damaged, or holds anything but the arrays of such models.
+        FairlabError: The file is damaged, or holds anything except the arrays of such models.
     """
     with loading(f"the fitted model {file}"):
         with zipfile.ZipFile(file) as archive:
@@ -220,5 +226,5 @@ def read_arrays(file: Path) -> list[ForestArrays | RegressionArrays]:
 
 
 def _filled(features: NDArray[np.float64], medians: Array) -> Array:
-    """Source scores with medians for those that are missing."""
+    """Return source scores with medians in place of missing ones."""
     return np.where(np.isnan(features), medians, features)

@@ -1,4 +1,4 @@
-"""What is said of a text: its score by harm, its labels by thresholds, and, where asked for, what stands behind them.
+"""Output columns of a text: its score per harm, its labels by thresholds, and, on request, the underlying values.
 
 Shape letters: N texts, F source scores, M texts and their versions together.
 """
@@ -22,17 +22,18 @@ DIGITS = 6
 
 
 class Columns:
-    """Names and values for texts.
+    """Names and values of the output columns for texts.
 
     Args:
-        ensemble: that scores.
-        sources: its sources.
-        source_scores: whether the scores of the sources are given as well, under ``sources``.
-        versions: whether versions of every text for other subgroups are made by word lists and scored too:
-            ``hate_variance`` is the variance of the scores of the text and its versions, None where it has none.
+        ensemble: Ensemble that scores the texts.
+        sources: Sources of the ensemble.
+        source_scores: Whether the scores of the sources are included, under ``sources``.
+        versions: Whether versions of every text for other subgroups are made by word lists and scored too. The column
+            ``hate_variance`` is then the variance of the scores of the text and its versions, or None if it has no
+            versions.
 
     Raises:
-        FairlabError: the sources are not those that the ensemble was trained on.
+        FairlabError: The sources are not those that the ensemble was trained on.
     """
 
     def __init__(
@@ -42,12 +43,12 @@ class Columns:
         self.ensemble, self.sources = ensemble, sources
         self.source_scores = source_scores
         self.identities = Identities() if versions else None
-        self.libraries = ThreadpoolController()  # knows those that are loaded by now
+        self.libraries = ThreadpoolController()  # controls the libraries loaded so far
         self.source_of = np.repeat(np.arange(len(sources.sources)), [len(one.outputs) for one in sources.sources])
 
     def __call__(self, texts: Sequence[str]) -> list[dict[str, Any]]:
-        """What is said of each of the N texts."""
-        # The matrices are small: threads would wait for one another many times longer than they work.
+        """Return the output columns of each of the N texts."""
+        # The matrices are small: threads would wait for each other many times longer than they work.
         with self.libraries.limit(limits=1, user_api="blas"):
             return self._said(texts)
 
@@ -56,19 +57,27 @@ class Columns:
         owner_M = np.repeat(np.arange(len(sets)), [len(some) for some in sets])
         first_N = np.searchsorted(owner_M, np.arange(len(sets)))
         features_MF = self.sources.score([text for some in sets for text in some])
-        by_harm = self.ensemble.of_features(features_MF)
+        by_harm = self._scores(features_MF)
         rows: list[dict[str, Any]] = [{} for _ in texts]
         for harm, scores_M in by_harm.items():
             cut = self.ensemble.thresholds.get(harm)
             for row, score in zip(rows, scores_M[first_N], strict=True):
-                row[harm] = round(float(score), DIGITS)
-                if cut is not None:
+                row[harm] = None if np.isnan(score) else round(float(score), DIGITS)
+                if row[harm] is not None and cut is not None:
                     row[LABEL.format(harm)] = int(score >= cut)
             if self.identities:
                 self._add_variances(rows, VARIANCE.format(harm), scores_M, owner_M)
         for row, features_F in zip(rows, features_MF[first_N], strict=True):
             self._add_sources(row, features_F)
         return rows
+
+    def _scores(self, features_MF: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Return scores (M,) by harm; texts without a score from any source are not scored and get nan."""
+        known_M = ~np.isnan(features_MF).all(axis=1)
+        found = {harm: np.full(len(features_MF), np.nan) for harm in self.ensemble.models}
+        for harm, scores in self.ensemble.of_features(features_MF[known_M]).items():
+            found[harm][known_M] = scores
+        return found
 
     def _add_variances(
         self, rows: list[dict[str, Any]], name: str, scores_M: NDArray[np.float64], owner_M: NDArray[np.int64]
@@ -78,7 +87,7 @@ class Columns:
         if not rows:
             return
         for row, variance, size in zip(rows, set_variances(scores_M, owner_M), np.bincount(owner_M), strict=True):
-            row[name] = float(f"{variance:.{DIGITS}g}") if size > 1 else None
+            row[name] = float(f"{variance:.{DIGITS}g}") if size > 1 and np.isfinite(variance) else None
 
     def _add_sources(self, row: dict[str, Any], features_F: NDArray[np.float64]) -> None:
         absent = np.isnan(features_F)

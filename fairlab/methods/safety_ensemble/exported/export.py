@@ -1,6 +1,6 @@
 """Fitted ensembles in a folder that is safe to load: files that run no code, and a description in JSON.
 
-The models of a harm lie there twice: as a skops file, for scikit-learn, and as plain arrays, which are what scores.
+The models of a harm are stored twice: as a skops file, for scikit-learn, and as plain arrays, which are used to score.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.files import replaced_when_written, sha256, write_whole
+from fairlab.files import inside, replaced_when_written, sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.arrays import read_arrays, write_arrays
-from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION, inside, load_fitted, read_description
+from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION, load_fitted, read_description
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.types import FairlabError
 
@@ -25,11 +25,11 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Models that were read back.
+    """Models loaded from an export.
 
     Attributes:
-        models: the calibrated model of each harm.
-        description: features, versions of the sources and hashes, as kept beside the models.
+        models: Calibrated model of each harm.
+        description: Features, versions of the sources and hashes, as stored next to the models.
     """
 
     models: Mapping[str, Any]
@@ -37,27 +37,27 @@ class Ensemble:
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """Score from which a text is named unsafe, of the harms that have one."""
+        """Return the minimum score of a text labelled unsafe, for the harms with a threshold."""
         return {harm: entry["threshold"] for harm, entry in self.description["harms"].items() if "threshold" in entry}
 
     def score(self, sources: Sources, texts: list[str]) -> dict[str, Array]:
-        """Scores (N,) of texts by harm.
+        """Return scores (N,) of texts by harm.
 
         Raises:
-            FairlabError: the sources are not those the ensemble was trained on.
+            FairlabError: The sources are not those the ensemble was trained on.
         """
         self.refuse_others(sources)
         return self.of_features(sources.score(texts))
 
     def of_features(self, features: Array) -> dict[str, Array]:
-        """Scores (N,) by harm of source scores (N, F)."""
+        """Return scores (N,) by harm from source scores (N, F)."""
         return {harm: model.score(features) if len(features) else np.empty(0) for harm, model in self.models.items()}
 
     def refuse_others(self, sources: Sources) -> None:
-        """Raise where sources, or their versions, are not those the ensemble was trained on.
+        """Raise if sources, or their versions, are not those the ensemble was trained on.
 
         Raises:
-            FairlabError: they are not.
+            FairlabError: A source or a version differs.
         """
         versions = {source.name: source.version for source in sources.sources}
         if sources.features != self.description["features"] or versions != self.description["sources"]:
@@ -70,9 +70,9 @@ class Ensemble:
 def save_ensemble(
     models: Mapping[str, Any], sources: Sources, folder: Path, thresholds: Mapping[str, float] | None = None
 ) -> None:
-    """Write a skops file and one of arrays for each harm, and last the description, with thresholds that were chosen.
+    """Write a skops file and an array file for each harm, then the description, with any chosen thresholds.
 
-    Boosting, and the logistic regression in its place, have no form as arrays: there the skops file is alone.
+    Boosting, and the logistic regression that can replace it, have no array form; they are stored as a skops file only.
     """
     import skops.io
 
@@ -97,10 +97,10 @@ def save_ensemble(
 
 
 def load_ensemble(folder: Path) -> Ensemble:
-    """Read an exported ensemble; nothing in its files is run.
+    """Load an exported ensemble without running any code from its files.
 
     Raises:
-        FairlabError: there is none, a file was changed, or it holds what no ensemble holds.
+        FairlabError: The folder has no ensemble, a file was changed, or a file holds content foreign to ensembles.
     """
     from fairlab.methods.safety_ensemble.model import HarmModel
 
@@ -108,7 +108,7 @@ def load_ensemble(folder: Path) -> Ensemble:
     models = {}
     for harm, entry in description["harms"].items():
         file = _as_exported(folder / entry["file"], entry.get("sha256"))
-        if "arrays" in entry:  # an older export, and one of boosting, has none
+        if "arrays" in entry:  # missing in older exports and in exports of boosting
             fitted = read_arrays(_as_exported(folder / entry["arrays"], entry.get("arrays_sha256")))
         else:
             fitted = load_fitted(file)
@@ -117,7 +117,7 @@ def load_ensemble(folder: Path) -> Ensemble:
 
 
 def _as_exported(file: Path, expected: object) -> Path:
-    """A file whose hash is the one in the description."""
-    if not inside(file).is_file() or sha256(file) != expected:
+    """Return a file after checking its hash against the description."""
+    if not inside(file.parent, file.name, str(file.parent)).is_file() or sha256(file) != expected:
         raise FairlabError(f"{file} is not the file that was exported; export the ensemble anew")
     return file

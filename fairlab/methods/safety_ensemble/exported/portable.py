@@ -1,8 +1,8 @@
-"""Files of sources beside an exported ensemble, so that its folder can be moved to another machine.
+"""Files of sources next to an exported ensemble, so that its folder can be moved to another machine.
 
-``sources.yaml`` names them by ``sources/NAME``, below the folder. Word lists are copied there. What is large, or holds
-texts that are not to be handed on (scores made elsewhere, weights of classifiers), is not: whoever moves the folder
-puts it there, or says where it is.
+``sources.yaml`` names them by ``sources/NAME``, below the folder. Word lists are copied there. Large files, and files
+with texts that must not be passed on (scores made elsewhere, weights of classifiers), are not copied. The user who
+moves the folder puts them there, or gives their location.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Nodes = Mapping[str, Mapping[str, Any]]
 
 
 def write_sources(nodes: Nodes, folder: Path) -> None:
-    """Write the settings of sources beside an ensemble, with paths below its folder.
+    """Write the settings of sources next to an ensemble, with paths below its folder.
 
     Args:
-        nodes: settings by name of the source, with ``_target_``.
-        folder: of the ensemble.
+        nodes: Settings by name of the source, with ``_target_``.
+        folder: Folder of the ensemble.
     """
     moved = {name: _moved(name, node, folder) for name, node in nodes.items()}
     write_whole(folder / SOURCES, yaml.safe_dump(moved, sort_keys=False))

@@ -1,8 +1,8 @@
-"""Scores of any number of rows, in parts: a part that is finished stays, so that no row is scored twice.
+"""Scores of any number of rows, in parts: a finished part is kept, so that no row is scored twice.
 
-A part is a run of consecutive rows of the input. While scores are made they lie in a folder beside the output: what is
-said of the rows of a part in ``NNNNN.jsonl``; ``NNNNN.json``, written last, says that the part is finished, and of
-which rows. Once all are there, the output is put together of them and the folder goes.
+A part is a run of consecutive rows of the input. While scoring is in progress, the parts are in a folder next to the
+output. ``NNNNN.jsonl`` holds the scores of a part's rows; ``NNNNN.json``, written last, marks the part as finished and
+identifies its rows. Once all parts are finished, they are combined into the output and the folder is removed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.parts import FinishedPart, changed_facts
 from fairlab.data.stream.shards import Input, ShardTask, cut, json_line
-from fairlab.files import gather, no_space_is_one_sentence, sha256, write_whole
+from fairlab.files import check_folder, gather, no_space_is_one_sentence, sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.columns import MISSING
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores, score_batches
 from fairlab.types import FairlabError, Row
@@ -31,14 +31,14 @@ FACTS = "facts.json"
 
 @dataclass(frozen=True)
 class Finished:
-    """A part that is finished.
+    """Finished part of an output.
 
     Attributes:
-        number: of the part.
-        of: hash of its rows.
-        rows: number of its rows.
-        bad: number of rows among them that could not be read.
-        missing: number of rows that a source had no score of.
+        number: Number of the part.
+        of: Hash of its rows.
+        rows: Number of its rows.
+        bad: Number of its rows that could not be read.
+        missing: Number of its rows without a score from some source.
     """
 
     number: int
@@ -52,13 +52,14 @@ COUNTS = [field.name for field in fields(Finished)]
 
 
 class Parts:
-    """The parts of one output.
+    """Parts of one output.
 
     Args:
-        output: file that is to hold the scores.
-        facts: what decides on the scores beside the rows, ready for JSON; scores begun with others are refused.
-        keep: columns of the rows that the output is to have as well.
-        part_rows: most rows of a part.
+        output: File for the scores.
+        facts: Values, ready for JSON, that determine the scores in addition to the rows; scores begun with other values
+            are refused.
+        keep: Input columns that are copied to the output.
+        part_rows: Maximum number of rows in a part.
     """
 
     def __init__(self, output: Path, facts: Mapping[str, Any], *, keep: Sequence[str], part_rows: int) -> None:
@@ -66,14 +67,14 @@ class Parts:
         self.folder = output.with_name(f"{output.name}.parts")
         self.facts = json.loads(json.dumps({**facts, "keep": list(keep), "part_rows": part_rows}))
         self.keep, self.part_rows = keep, part_rows
-        self.went_on = 0  # parts that an earlier run had finished
+        self.went_on = 0  # number of parts finished by an earlier run
 
     def finish(self, rows: Iterable[Input], load: Callable[[], Scorer], *, num_proc: int) -> list[Finished]:
-        """Score all rows that no finished part holds, and put the output together.
+        """Score all rows outside the finished parts, and combine all parts into the output.
 
         Raises:
-            FairlabError: rows are no longer those of a finished part, other settings began the scores, another process
-                is at work on them, a row lacks a column to keep, or from scoring.
+            FairlabError: Rows differ from the rows of a finished part, the scores were begun with other settings,
+                another process is working on them, a row lacks a column to keep, or scoring failed.
         """
         with self._held(), no_space_is_one_sentence(self.output):
             finished: dict[int, Finished] = {}
@@ -87,15 +88,18 @@ class Parts:
         return [finished[number] for number in range(len(finished))]
 
     def clear(self) -> bool:
-        """Remove what is left of parts whose output is whole; whether there was any."""
+        """Remove remaining parts of a complete output, and return whether there were any."""
         left = self.folder.is_dir()
         shutil.rmtree(self.folder, ignore_errors=True)
         return left
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """The folder, for this process alone; it goes where no part of it was finished."""
+        """Lock the folder for this process; remove it on exit if it has no finished part."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        if self.folder.is_symlink():
+            raise FairlabError(f"{self.folder} is a link; remove it, as scores are made under that name")
+        check_folder(self.folder)
         try:
             with FileLock(self.folder / ".lock", timeout=0):
                 self._refuse_other_facts()
@@ -110,7 +114,7 @@ class Parts:
             ) from error
 
     def _begun(self) -> bool:
-        """Whether any part is finished."""
+        """Return whether any part is finished."""
         return any(self.folder.glob("[0-9]*.json"))
 
     def _refuse_other_facts(self) -> None:
@@ -124,7 +128,7 @@ class Parts:
             )
 
     def _missing(self, rows: Iterable[Input], finished: dict[int, Finished]) -> Iterator[ShardTask]:
-        """Parts that are still to be scored; the others go into ``finished``."""
+        """Yield the parts that are still to be scored, and add the others to ``finished``."""
         for task in cut(rows, self.folder, self.part_rows):
             before = self._finished(task.number)
             if before is None:
@@ -142,7 +146,7 @@ class Parts:
         )
 
     def _finished(self, number: int) -> Finished | None:
-        """Return what an earlier run finished, or None if its file is no longer as it was written."""
+        """Return an earlier run's finished part, or None if its file has changed since it was written."""
         found = self._part(number).read()
         return None if found is None else Finished(**{name: found[name] for name in COUNTS})
 
@@ -176,7 +180,7 @@ def _texts(task: ShardTask) -> list[str]:
 
 
 def _hash(task: ShardTask) -> str:
-    """Hash of a part's rows with all their columns."""
+    """Return a hash of a part's rows with all their columns."""
     digest = hashlib.sha256()
     for item in task.items:
         digest.update(json_line(asdict(item)).encode("utf-8", "surrogatepass"))

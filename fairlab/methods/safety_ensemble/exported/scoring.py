@@ -1,4 +1,4 @@
-"""Scoring batches of texts with an exported ensemble, in one process or several."""
+"""Batch scoring of texts with an exported ensemble, in one process or several."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from fairlab.data.stream.shards import drawn_ahead, end_with_parent, process_pool
 from fairlab.types import FairlabError
 
-CHUNK = 1_000  # texts handed to a process at a time
+CHUNK = 1_000  # number of texts handed to a process at a time
 
 T = TypeVar("T")
-Scores = dict[str, Any]  # of one text: its score by harm, and what else was asked for
+Scores = dict[str, Any]  # values of one text: its score by harm, and further values on request
 Scorer = Callable[[list[str]], list[Scores]]
 _scorer: Scorer | None = None
 
@@ -21,16 +21,16 @@ _scorer: Scorer | None = None
 def score_stream(
     items: Iterable[T], text: Callable[[T], str], load: Callable[[], Scorer], *, num_proc: int
 ) -> Iterator[tuple[T, Scores]]:
-    """Every item with its scores by harm, in order.
+    """Yield every item with its scores by harm, in order.
 
     Args:
-        items: any number of items; memory stays flat.
-        text: function from an item to its text.
-        load: as of :func:`score_batches`.
-        num_proc: number of processes; 1 stays in this one.
+        items: Any number of items; memory use stays constant.
+        text: Function from an item to its text.
+        load: Function that makes the scorer, see :func:`score_batches`.
+        num_proc: Number of processes; 1 stays in this process.
 
     Raises:
-        FairlabError: as :func:`score_batches`.
+        FairlabError: See :func:`score_batches`.
     """
     for chunk, scores in score_batches(
         _chunks(items), lambda chunk: [text(item) for item in chunk], load, num_proc=num_proc
@@ -41,16 +41,16 @@ def score_stream(
 def score_batches(
     batches: Iterable[T], texts: Callable[[T], list[str]], load: Callable[[], Scorer], *, num_proc: int
 ) -> Iterator[tuple[T, list[Scores]]]:
-    """Every batch with the scores of its texts, in order.
+    """Yield every batch with the scores of its texts, in order.
 
     Args:
-        batches: any number of them, each small enough to be held; a few are at a time.
-        texts: function from a batch to its texts.
-        load: function that makes the scorer of a list of texts; each process calls it once. Can be pickled.
-        num_proc: number of processes; 1 stays in this one.
+        batches: Any number of batches, each small enough for memory; a few are held at a time.
+        texts: Function from a batch to its texts.
+        load: Picklable function that makes the scorer of a list of texts; each process calls it once.
+        num_proc: Number of processes; 1 stays in this process.
 
     Raises:
-        FairlabError: ``num_proc`` is below 1, or a process was ended from outside.
+        FairlabError: ``num_proc`` is below 1, or a process was killed from outside.
     """
     if num_proc < 1:
         raise FairlabError(f"num_proc must be at least 1, not {num_proc}")
@@ -59,7 +59,7 @@ def score_batches(
         for batch in batches:
             yield batch, scorer(texts(batch))
         return
-    load()  # what is wrong with the ensemble is said here, in one sentence, before any process starts
+    load()  # report errors of the ensemble in one sentence before any process starts
     with process_pool(num_proc, _start, load) as pool:
         begun = ((batch, pool.submit(_score, texts(batch))) for batch in batches)
         for batch, future in drawn_ahead(begun, num_proc):
@@ -73,7 +73,7 @@ def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
 
 
 def _start(load: Callable[[], Scorer]) -> None:
-    """Each process has one thread, so that processes do not fight over cores, and ends with whoever started it."""
+    """Set up a process with one thread, so that processes do not compete for cores; it ends with its parent."""
     from threadpoolctl import threadpool_limits
 
     global _scorer

@@ -1,31 +1,32 @@
-"""The door for exported ensembles: which sources may be built, and of what types a fitted model may be made.
+"""Trust checks for exported ensembles: the sources that may be built, and the types a fitted model may contain.
 
-A folder may name sources of fairlab alone, which say themselves what their settings are. A source of one's own, an
-address, the name of a key variable and a name of the hub are taken from the command, never from a folder: it could run
-code, or send a key to whoever wrote it.
+A folder may name built-in sources of fairlab only, and those declare their own settings. A custom source, an address,
+the name of a key variable and a name of the hub are accepted from the command only, never from a folder: a folder could
+otherwise run code, or send a key to its author.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import yaml
-
-from fairlab.backbones.trust import loading, read_object
+from fairlab.backbones.trust import loading
+from fairlab.checks.foreign import read_object, read_yaml
+from fairlab.checks.values import faults
+from fairlab.files import check_folder, inside
+from fairlab.methods.safety_ensemble.exported.trees import refuse_wild_trees
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.registry import built_in_source, source_class
-from fairlab.types import FairlabError, need_extra
+from fairlab.types import FairlabError, Share, need_extra
 
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
 TARGET = "_target_"
-FILES = {"file": ".skops", "arrays": ".npz"}  # of a harm, by key of the description; older exports have no arrays
+FILES = {"file": ".skops", "arrays": ".npz"}  # files of a harm, by key of the description; older exports have no arrays
 BESIDE = "sources"  # folder of the files of sources, in an exported ensemble
-# What forest, boosting and regressions of scikit-learn are written as by skops: loader, module and class.
+# Types that skops writes for forest, boosting and regressions of scikit-learn: loader, module and class.
 SKOPS_PROTOCOL = 2
 SKOPS_NODES = {
     ("DTypeNode", "numpy", "dtype"),
@@ -63,14 +64,15 @@ LARGEST = 4 * 2**30  # bytes of a fitted model, unpacked
 
 
 def read_description(folder: Path) -> dict[str, Any]:
-    """What an ensemble's folder says of it: features, versions of the sources, and by harm a file and a line.
+    """Read the description of an ensemble: features, versions of the sources, and a file and a line for each harm.
 
     Raises:
-        FairlabError: there is none, or something in it is not of its kind.
+        FairlabError: The description is missing, or one of its values has the wrong type.
     """
     file = folder / DESCRIPTION
     if not file.is_file():
         raise FairlabError(f"{folder} holds no ensemble; give the folder 'model' of a run of safety_ensemble")
+    check_folder(folder)
     content = read_object(file)
     features, sources, harms = (content.get(key) for key in ("features", "sources", "harms"))
     lists = isinstance(features, list) and all(isinstance(name, str) for name in features)
@@ -78,10 +80,10 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise FairlabError(f"{file} does not describe features, sources and harms; export the ensemble anew")
     for harm, entry in harms.items():
         numbers = [entry.get(key) for key in ("slope", "intercept")] if isinstance(entry, dict) else [None]
-        if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
+        if any(fault for number in numbers for fault in faults("", number, float, nodes=False)):
             raise FairlabError(f"{file} gives {harm} no slope and intercept that are numbers; export the ensemble anew")
         cut = entry.get("threshold", 0.5)
-        if not isinstance(cut, int | float) or not 0 <= cut <= 1:
+        if any(faults("", cut, Share, nodes=False)):
             raise FairlabError(f"{file} gives {harm} a threshold that is no score; export the ensemble anew")
         for key, suffix in FILES.items():
             name = entry.get(key)
@@ -94,22 +96,11 @@ def read_description(folder: Path) -> dict[str, Any]:
     return content
 
 
-def inside(file: Path) -> Path:
-    """A file that lies in its folder and is no link out of it.
-
-    Raises:
-        FairlabError: it is one.
-    """
-    if not file.resolve().is_relative_to(file.parent.resolve()):
-        raise FairlabError(f"{file} is a link out of the folder; copy the file there if you trust it")
-    return file
-
-
 def load_fitted(file: Path) -> list[Any]:
-    """The fitted pipelines of a skops file whose every part is in the list.
+    """Return the fitted pipelines of a skops file after checking every part against the list of types.
 
     Raises:
-        FairlabError: a part is not, the file is damaged, or skops is not installed.
+        FairlabError: A part is not in the list, the file is damaged, or skops is not installed.
     """
     need_extra("safety", "reading an exported safety ensemble", "skops")
     skops_io = without_all_estimators()
@@ -126,14 +117,15 @@ def load_fitted(file: Path) -> list[Any]:
         raise FairlabError(f"{file} holds no list of fitted pipelines; export the ensemble anew")
     if strange := [type(one).__name__ for one in pipelines if type(one).__name__ != "Pipeline"]:
         raise FairlabError(f"{file} holds a {strange[0]} and no fitted pipeline; do not use it")
+    refuse_wild_trees(file, pipelines)
     return pipelines
 
 
 def without_all_estimators() -> Any:
-    """The module skops.io.
+    """Import the module skops.io without its listing of all estimators.
 
-    When it is first imported it lists all estimators of scikit-learn as types to trust, and imports all of scikit-learn
-    and torch for it, which takes seconds. Our own list is the only one that counts here.
+    On its first import, skops.io lists all estimators of scikit-learn as trusted types. This imports all of
+    scikit-learn and torch, which takes seconds. Only our own list matters here.
     """
     import sklearn.utils
 
@@ -171,17 +163,11 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
         given: Settings by name of the source, from the command; they take precedence over the folder's.
 
     Raises:
-        FairlabError: A source is none of fairlab's and the command names no class for it, there is no such setting, or
-            the folder names what the command alone may name.
+        FairlabError: A source is not part of fairlab and the command names no class for it, a setting does not exist,
+            or the folder sets a value that only the command may set.
     """
-    file = inside(folder / SOURCES)
-    try:
-        named = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise FairlabError(
-            f"{file} cannot be read as a list of sources ({reason}); export the ensemble anew"
-        ) from error
+    file = inside(folder, SOURCES, str(folder))
+    named = read_yaml(file)
     if not isinstance(named, dict) or not named:
         raise FairlabError(f"{file} lists no sources; export the ensemble anew")
     if strange := sorted(set(given) - set(named)):
@@ -190,7 +176,7 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
 
 
 def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one source's settings, checked."""
+    """Return one source's settings after checking them."""
     source = _class(file, name, node, given)
     settings = {key: value for key, value in node.items() if key != TARGET}
     given = {key: value for key, value in given.items() if key != TARGET}
@@ -217,7 +203,7 @@ def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[
 
 
 def _class(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> type[Source]:
-    """Return the class that the command names for a source, else that of fairlab which the folder names."""
+    """Return the class that the command names for a source, or else the fairlab class that the folder names."""
     if TARGET in given:
         if not isinstance(node, dict):
             raise FairlabError(f"{file}: {name} lists no settings; export the ensemble anew")
@@ -233,16 +219,16 @@ def _class(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> type[S
 
 
 def _located(file: Path, name: str, source: type[Source], settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return the paths among a source's settings as they are found from here.
+    """Return the paths among a source's settings, resolved from the current location.
 
     Raises:
-        FairlabError: A file does not exist, or leads out of the folder.
+        FairlabError: A file does not exist, or a path leads out of the folder.
     """
     found = {}
     for key in source.paths:
         path = PurePosixPath(str(settings.get(key) or ""))
         beside = path.parts[:1] == (BESIDE,)
-        if not path.parts or not (beside or path.is_absolute()):  # nothing, a list of ours, or a name of the hub
+        if not path.parts or not (beside or path.is_absolute()):  # empty, a built-in list, or a name of the hub
             continue
         place = file.parent / path
         if ".." in path.parts or (beside and not place.resolve().is_relative_to(file.parent.resolve())):

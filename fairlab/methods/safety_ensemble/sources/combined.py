@@ -1,4 +1,4 @@
-"""Several sources as one: each text is scored once, in batches, with a cache.
+"""Several sources combined into one: each text is scored once, in batches, with a cache.
 
 Shape letters: N texts, F scores of a source.
 """
@@ -7,37 +7,42 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 
+from fairlab.checks.time_limits import TooSlow, time_limit
 from fairlab.methods.safety_ensemble.sources.base import LONGEST, Array, Source
 from fairlab.methods.safety_ensemble.sources.score_cache import ScoreCache
 from fairlab.types import FairlabError
 
-MOST_FAILED = 10  # texts of a batch that a source may fail on, one by one, before it is given up
-BATCH = 2_000  # texts handed to a source at a time, after which the cache is written
+SECONDS = 5.0  # maximum time that a source may take for a text
+SHORT = 2_000  # maximum characters of a text in a batch; a longer text could delay the others
+MOST_FAILED = 10  # number of texts in a batch that may fail one by one before the source is given up
+BATCH = 2_000  # number of texts handed to a source at a time, after which the cache is written
 
 
 class Sources:
-    """Several sources as one: every text's scores side by side.
+    """Combination of several sources, with every text's scores side by side.
 
-    A text is scored once, however often it occurs, and never again where a cache holds it. Texts are cut at
-    :data:`LONGEST` characters. A text that a source fails on is a missing score; a source that fails on all texts of a
-    batch, or on more than a few, gives up.
+    A text is scored once, however often it occurs, and a cached text is not scored again. Texts are cut at
+    :data:`LONGEST` characters. If a source fails on a text, the score is missing. If it fails on all texts of a batch,
+    or on more than a few, the source gives up.
 
     Args:
-        sources: at least one source, all of different names.
-        cache: file of scores by content; None keeps none.
+        sources: At least one source, all with different names.
+        cache: File of scores by content; None disables the cache.
 
     Attributes:
-        features: names of all scores, ``source.output``.
-        missing: for each source, the number of scores so far that it could not give.
-        cut: number of texts so far that were cut.
+        features: Names of all scores, ``source.output``.
+        seconds: Maximum time that a source may take for a text; a slower source has no score of the text.
+        missing: Number of scores so far that each source could not give.
+        cut: Number of texts cut so far.
 
     Raises:
-        FairlabError: there are no sources or two of one name; in ``score``, when a source gives up or gives scores of
-            another shape.
+        FairlabError: There are no sources, or two sources with the same name; in ``score``, if a source gives up or
+            gives scores of a wrong shape.
     """
 
     def __init__(self, sources: Sequence[Source], *, cache: str | Path | None = None) -> None:
@@ -47,11 +52,13 @@ class Sources:
         self.sources = list(sources)
         self.cache = ScoreCache(Path(cache)) if cache is not None else None
         self.features = [f"{source.name}.{output}" for source in sources for output in source.outputs]
+        self.seconds = SECONDS
+        self._warm: set[str] = set()  # sources that have certainly read their weights
         self.missing: dict[str, int] = dict.fromkeys(names, 0)
         self.cut = 0
 
     def score(self, texts: Sequence[str]) -> Array:
-        """Scores (N, sum of F), nan where a source has none for a text."""
+        """Return scores (N, sum of F), with nan if a source has no score of a text."""
         shortened = [text[:LONGEST] for text in texts]
         self.cut += sum(len(text) > LONGEST for text in texts)
         distinct = list(dict.fromkeys(shortened))
@@ -75,19 +82,29 @@ class Sources:
         return scores
 
     def _asked(self, source: Source, texts: list[str]) -> Array:
-        """Scores of a batch; nan for the few texts that the source fails on, however it does."""
+        """Return scores of a batch, with nan for the few texts that the source fails on or takes too long for."""
         failed: list[Exception] = []
-        scores = self._tried(source, texts, failed)
+        scores = np.full((len(texts), len(source.outputs)), np.nan)
+        short = [k for k, text in enumerate(texts) if len(text) <= SHORT]
+        for places in ([short] if short else []) + [[k] for k, text in enumerate(texts) if len(text) > SHORT]:
+            scores[places] = self._tried(source, [texts[k] for k in places], failed)
         if failed and len(failed) == len(texts):
             raise _gave_up(source, texts, failed[0])
         return scores
 
     def _tried(self, source: Source, texts: list[str], failed: list[Exception]) -> Array:
         try:
-            scores = np.asarray(source.score(texts), dtype=np.float64)
+            with nullcontext() if getattr(source, "own_limit", False) else time_limit(self.seconds * len(texts)):
+                scores = np.asarray(source.score(texts), dtype=np.float64)
         except FairlabError:
             raise
         except Exception as error:
+            if isinstance(error, TooSlow) and source.name not in self._warm:
+                self._warm.add(source.name)
+                source.score(["a text"])  # the delay may come from reading the weights, not from a text
+                return self._tried(source, texts, failed)
+            if len(texts) == 1 and isinstance(error, TooSlow):
+                return np.full((1, len(source.outputs)), np.nan)
             if len(texts) == 1:
                 failed.append(error)
                 return np.full((1, len(source.outputs)), np.nan)
@@ -103,7 +120,7 @@ class Sources:
         return scores
 
     def facts(self) -> dict[str, object]:
-        """Versions and outputs of the sources, a hash of them, texts cut and scores missing."""
+        """Return versions and outputs of the sources, and a hash of them."""
         versions = {source.name: source.version for source in self.sources}
         return {
             "sources": versions,

@@ -22,15 +22,15 @@ from fairlab.types import DataUnavailable, FairlabError
 
 
 class Detoxify(Source):
-    """All outputs of a Detoxify checkpoint: its seven or six labels, and the identity mentions that it was trained on.
+    """Source of all outputs of a Detoxify checkpoint: six or seven labels, and the identity mentions it was trained on.
 
     Args:
-        checkpoint: the ``.ckpt`` file of the project's releases.
-        config: folder of the encoder's configuration and tokenizer; None asks the hub for those the file names.
+        checkpoint: Path of the ``.ckpt`` file of the project's releases.
+        config: Folder of the encoder's configuration and tokenizer; None loads the ones named by the file from the hub.
 
     Raises:
-        DataUnavailable: the file or the configuration cannot be had.
-        FairlabError: it is no Detoxify checkpoint.
+        DataUnavailable: The file or the configuration is not available.
+        FairlabError: The file is not a Detoxify checkpoint.
     """
 
     title = "toxicity by a Detoxify checkpoint"
@@ -70,7 +70,7 @@ class Detoxify(Source):
             raise DataUnavailable(f"the configuration {source} of {checkpoint} cannot be had; give config=") from error
         self.model: Any = AutoModelForSequenceClassification.from_config(shape, trust_remote_code=False)
         state = {key.removeprefix("model."): value for key, value in state.items()}
-        missing, _ = self.model.load_state_dict(state, strict=False)  # strict: but for buffers of older transformers
+        missing, _ = self.model.load_state_dict(state, strict=False)  # strict except for buffers of older transformers
         if missing:
             raise FairlabError(f"{checkpoint} lacks the weights {missing[0]}; is {source} its encoder?")
         self.model.eval().to(device())
@@ -78,5 +78,5 @@ class Detoxify(Source):
         self.version = sha256(file)
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Scores (N, L) in [0, 1]."""
+        """Return scores (N, L) in [0, 1]."""
         return scored(self.model, self.tokenizer, texts, several=True)

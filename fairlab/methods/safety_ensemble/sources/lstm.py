@@ -1,7 +1,7 @@
-"""A bidirectional LSTM over words, its maximum over time and two dense layers, in numpy.
+"""Bidirectional LSTM over words, its maximum over time and two dense layers, in numpy.
 
-Importing torch would take longer than scoring thousands of texts. Texts lie in columns, so that the gates of all of
-them are one product a step. Shape letters: N texts, T words, H units of a direction, W width of a word, F outputs.
+Importing torch would take longer than scoring thousands of texts. Texts are in columns, so that the gates of all texts
+take one matrix product per step. Shape letters: N texts, T words, H units of a direction, W width of a word, F outputs.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-STILL = 1e-7  # no unit of a state changes by more from one step to the next: it has come to rest
+STILL = 1e-7  # largest change of a state's unit between two steps at which the state has converged
 
 
 @dataclass(frozen=True)
 class Direction:
-    """The weights of one direction; gates in the order input, forget, cell, output.
+    """Weights of one direction; gates in the order input, forget, cell, output.
 
     Attributes:
-        kernel: (4H, W).
-        recurrent: (4H, H).
-        bias: (4H,).
+        kernel: Weights of the words, (4H, W).
+        recurrent: Weights of the state, (4H, H).
+        bias: Bias of the gates, (4H,).
     """
 
     kernel: Floats
@@ -34,9 +34,9 @@ class Direction:
 
     @cached_property
     def prepared(self) -> tuple[Floats, Floats, Floats]:
-        """Kernel (4H, W), recurrent (4H, H) and bias (4H, 1) with the gates that a sigmoid opens first, and halved.
+        """Return kernel (4H, W), recurrent (4H, H) and bias (4H, 1) with the sigmoid gates first, and halved.
 
-        The sigmoid of x is (1 + tanh(x / 2)) / 2, so that one tanh does all gates.
+        The sigmoid of x is (1 + tanh(x / 2)) / 2, so that one tanh serves all gates.
         """
         into, forget, new, out = np.arange(len(self.bias)).reshape(4, -1)
         order = np.concatenate([into, forget, out, new])
@@ -46,7 +46,7 @@ class Direction:
 
 
 class _Steps:
-    """State and cell (H, N) of one direction, which every step writes over."""
+    """State and cell (H, N) of one direction, overwritten at every step."""
 
     def __init__(self, direction: Direction, state: Floats, cell: Floats) -> None:
         self.kernel, self.recurrent, self.bias = direction.prepared
@@ -57,11 +57,11 @@ class _Steps:
         self.into, self.forget, self.out = self.opened.reshape(3, units, -1)
 
     def given(self, words_NW: Floats) -> Floats:
-        """What words bring to the gates, (4H, N)."""
+        """Return the contribution of words to the gates, (4H, N)."""
         return np.asarray(self.kernel @ words_NW.T + self.bias)
 
     def step(self, given: Floats) -> Floats:
-        """The state after a step in which words brought this."""
+        """Return the state after a step with the words' contribution to the gates."""
         np.matmul(self.recurrent, self.state, out=self.gates)
         self.gates += given
         np.tanh(self.gates, out=self.gates)
@@ -75,7 +75,7 @@ class _Steps:
         return self.state
 
     def repeated(self, word_W: Floats, steps: int) -> Iterator[Floats]:
-        """The states after one word, again and again; at most so many, and no more once a state has come to rest."""
+        """Yield the states after repetitions of one word, for at most ``steps`` steps, until the state converges."""
         given = self.given(word_W[None])
         before = np.empty_like(self.state)
         for _ in range(steps):
@@ -86,17 +86,18 @@ class _Steps:
 
 
 class Network:
-    """Probabilities of N texts, before whose words zeros stand up to a length, without running through all zeros.
+    """Network that scores N texts padded with leading zeros up to a length, without a pass through all zeros.
 
-    Forwards, all texts begin with the same zeros: the states after them are computed once for any number of them.
-    Backwards the zeros come last; they bring the same at every step, and are left out once the state has come to rest.
+    In the forward direction, all texts begin with the same zeros: the states after each number of zeros are computed
+    once. In the backward direction, the zeros come last. They contribute the same at every step, and are omitted once
+    the state has converged.
 
     Args:
-        embedding: vectors of the words (V, W); word 0 is the zero.
-        forwards: weights of the direction from the first word to the last.
-        backwards: weights of the other direction.
-        dense: layers after the maximum over time, as matrix and bias: ReLU after all but the last, which has a sigmoid.
-        length: number of words and zeros together.
+        embedding: Vectors of the words, (V, W); word 0 is the zero.
+        forwards: Weights of the direction from the first word to the last.
+        backwards: Weights of the other direction.
+        dense: Layers after the maximum over time, as matrix and bias: ReLU after all but the last, which has a sigmoid.
+        length: Number of words and zeros together.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class Network:
         self.length = length
 
     def __call__(self, ids_NT: NDArray[np.int64]) -> NDArray[Any]:
-        """Probabilities (N, F) of texts of T words, T at most the length."""
+        """Return probabilities (N, F) of texts of T words, where T is at most the length."""
         words_TNW = self.embedding[ids_NT.T]
         zeros = self.length - ids_NT.shape[1]
         pooled = np.concatenate([self._forwards(words_TNW, zeros), self._backwards(words_TNW, zeros)])
@@ -123,7 +124,7 @@ class Network:
         return np.asarray(1 / (1 + np.exp(-(matrix @ pooled + bias[:, None])))).T
 
     def _forwards(self, words_TNW: Floats, zeros: int) -> Floats:
-        """Highest state of each unit (H, N), the zeros first."""
+        """Return the highest state of each unit (H, N), with the zeros first."""
         count = words_TNW.shape[1]
         state, cell, highest = (np.repeat(values[zeros][:, None], count, axis=1) for values in self._after_zeros)
         steps = _Steps(self.forwards, state, cell)
@@ -132,7 +133,7 @@ class Network:
         return highest
 
     def _backwards(self, words_TNW: Floats, zeros: int) -> Floats:
-        """Highest state of each unit (H, N), the last word first and the zeros last."""
+        """Return the highest state of each unit (H, N), with the last word first and the zeros last."""
         nothing = np.zeros((self.backwards.recurrent.shape[1], words_TNW.shape[1]), np.float32)
         steps = _Steps(self.backwards, nothing, nothing)
         highest = np.full_like(nothing, -np.inf)
@@ -144,7 +145,7 @@ class Network:
 
     @cached_property
     def _after_zeros(self) -> tuple[Floats, Floats, Floats]:
-        """Forward state, cell, and highest state so far, each (length, H), after 0 to length - 1 zeros."""
+        """Return forward state, cell, and highest state so far, each (length, H), after 0 to length - 1 zeros."""
         nothing = np.zeros((self.forwards.recurrent.shape[1], 1), np.float32)
         steps = _Steps(self.forwards, nothing, nothing)
         given = steps.given(self.embedding[:1])

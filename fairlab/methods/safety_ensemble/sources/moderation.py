@@ -1,4 +1,4 @@
-"""A moderation endpoint as a source: any server that speaks OpenAI's ``/moderations``."""
+"""Moderation endpoint as a source: any server that implements OpenAI's ``/moderations``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import httpx2
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.checks.redaction import is_variable_name
 from fairlab.methods.safety_ensemble.sources.base import Source
-from fairlab.record import is_variable_name
 from fairlab.types import FairlabError
 
 TRIES = 5
@@ -21,18 +21,18 @@ RETRIED = {408, 409, 429, 500, 502, 503, 504, 529}
 
 
 class Moderation(Source):
-    """Category scores of an endpoint.
+    """Source of an endpoint's category scores.
 
-    The key is read from the environment when a request is sent and is kept nowhere else.
+    The key is read from the environment for each request and is not stored anywhere else.
 
     Args:
-        base_url: address of the endpoint up to and including the version.
-        model: name of the model as the server calls it; with the address it is the source's version.
-        outputs: names of the categories to take; one that the server does not give is a missing score.
-        api_key_env: environment variable that holds the key; None sends none.
+        base_url: Address of the endpoint up to and including the version.
+        model: Name of the model on the server; together with the address it is the source's version.
+        outputs: Names of the categories to take; a category missing from the reply is a missing score.
+        api_key_env: Environment variable that holds the key; None sends no key.
 
     Raises:
-        FairlabError: there is no key; in ``score``, when the server refuses a request or stays away.
+        FairlabError: The key is missing; in ``score``, if the server refuses a request or is unavailable.
     """
 
     title = "moderation endpoint"
@@ -46,6 +46,7 @@ class Moderation(Source):
 }"""
     secret = ("base_url", "api_key_env")
     name = "moderation"
+    own_limit = True  # the client's, for each request
 
     def __init__(self, *, base_url: str, model: str, outputs: Sequence[str], api_key_env: str | None) -> None:
         if api_key_env is not None and not os.environ.get(api_key_env):
@@ -61,7 +62,7 @@ class Moderation(Source):
         self.version = f"{self.url} {model}"
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Scores (N, F) in [0, 1]; nan for a text that the server refuses alone."""
+        """Return scores (N, F) in [0, 1], with nan for a text that the server refuses on its own."""
         with httpx2.Client(timeout=60.0) as client:
             parts = [
                 self._part(client, list(texts[start : start + AT_ONCE])) for start in range(0, len(texts), AT_ONCE)
@@ -70,7 +71,7 @@ class Moderation(Source):
 
     def _part(self, client: httpx2.Client, texts: list[str]) -> NDArray[np.float64]:
         reply = self._sent(client, texts)
-        if reply.status_code == 400 and len(texts) > 1:  # one text may spoil the others
+        if reply.status_code == 400 and len(texts) > 1:  # a single text may have caused the failure
             return np.concatenate([self._part(client, [text]) for text in texts])
         if reply.status_code == 400:
             return np.full((1, len(self.outputs)), np.nan)
@@ -86,7 +87,7 @@ class Moderation(Source):
         return np.array(rows)
 
     def _sent(self, client: httpx2.Client, texts: list[str]) -> httpx2.Response:
-        """The reply to a request, asked again while the server is busy or away."""
+        """Return the reply to a request, with retries while the server is busy or unavailable."""
         headers = {"Authorization": f"Bearer {os.environ[self.api_key_env]}"} if self.api_key_env else {}
         for attempt in range(TRIES):
             if attempt:

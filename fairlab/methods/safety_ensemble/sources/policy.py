@@ -1,6 +1,6 @@
-"""How near a text is to the sentences of a content policy, by a sentence encoder.
+"""Similarity of a text to the sentences of a content policy, by a sentence encoder.
 
-Shape letters: N texts, S sentences, H harms that the sentences are of.
+Shape letters: N texts, S sentences, H harms of the sentences.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from fairlab.files import sha256
 from fairlab.methods.safety_ensemble.sources.base import LISTS, Source
 from fairlab.types import DataUnavailable, FairlabError
 
-MINILM, POLICY = "minilm", "policy"  # what comes with fairlab
+MINILM, POLICY = "minilm", "policy"  # names of the parts that come with fairlab
 PUBLISHED_AS = "sentence-transformers/all-MiniLM-L6-v2"
-TOKENS = 128  # of a text that are read, at most
+TOKENS = 128  # maximum number of tokens read of a text
 
 
 class PolicySimilarity(Source):
-    """For each harm the greatest cosine similarity of a text with a sentence of it.
+    """Source of a text's maximum cosine similarity, per harm, with the sentences of the harm.
 
     A text is the mean of its token vectors, scaled to unit length, as MiniLM and mpnet were published.
 
     Args:
-        encoder: folder or hub name of a sentence encoder, or ``minilm``, whose weights the extra ``offline`` brings.
-        path: path of a file with ``HARM: SENTENCE`` on a line, in which a line that begins with ``# `` says something
-            of the file; or ``policy``, the sentences that come with fairlab.
-        name: name of the source, unique within an ensemble.
+        encoder: Folder or hub name of a sentence encoder, or ``minilm``, whose weights come with the extra ``offline``.
+        path: Path of a file with lines ``HARM: SENTENCE`` and comment lines that begin with ``# ``; or ``policy``, the
+            sentences that come with fairlab.
+        name: Name of the source, unique within an ensemble.
 
     Raises:
-        DataUnavailable: there is no such file.
-        FairlabError: the encoder cannot be had, or a line is no sentence of a harm.
+        DataUnavailable: The file does not exist.
+        FairlabError: The encoder is not available, or a line is not a sentence of a harm.
     """
 
     title = "similarity with sentences of a policy"
@@ -60,7 +60,7 @@ class PolicySimilarity(Source):
         self.starts_H = np.cumsum([0, *(len(some) for some in sentences.values())])[:-1]
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Similarities (N, H) in [-1, 1]."""
+        """Return similarities (N, H) in [-1, 1]."""
         if not texts:
             return np.empty((0, len(self.outputs)))
         return np.asarray(np.maximum.reduceat(self._embedded(texts) @ self.policy_SD.T, self.starts_H, axis=1))
@@ -70,11 +70,11 @@ class PolicySimilarity(Source):
 
 
 def read_policy(file: Path) -> dict[str, list[str]]:
-    """Sentences by harm, in the order of the file.
+    """Read sentences by harm, in the order of the file.
 
     Raises:
-        DataUnavailable: there is no such file.
-        FairlabError: a line is no sentence of a harm, or there is none.
+        DataUnavailable: The file does not exist.
+        FairlabError: A line is not a sentence of a harm, or the file has no sentence.
     """
     if not file.is_file():
         raise DataUnavailable(f"{file} is no policy; give a file with HARM: SENTENCE on each line, or {POLICY}")

@@ -14,12 +14,14 @@ from fairlab.types import need_extra
 
 
 class Profanity(Source):
-    """Probability that a text is offensive, by alt-profanity-check: a linear SVM on weighted words, calibrated.
+    """Source of the probability that a text is offensive, by alt-profanity-check.
 
-    The package's weights are read where it is installed, and its code is not run: it would import scikit-learn.
+    The classifier is a calibrated linear SVM on weighted words.
+
+    The weights are read from the installed package, but its code is not run, because it would import scikit-learn.
 
     Raises:
-        FairlabError: the package is not installed; in ``score``, when its files are not those expected.
+        FairlabError: The package is not installed; in ``score``, if its files differ from the expected ones.
     """
 
     title = "profanity by alt-profanity-check"
@@ -34,12 +36,12 @@ class Profanity(Source):
 
     @cached_property
     def classifier(self) -> WordClassifier:
-        """Reads the weights when it is first asked for."""
+        """Return the classifier, whose weights are read on first use."""
         found = find_spec("profanity_check")
         assert found is not None
         assert found.origin is not None
         return read_classifier(Path(found.origin).parent / "data")
 
     def score(self, texts: Sequence[str]) -> Array:
-        """Scores (N, 1) in [0, 1]."""
+        """Return scores (N, 1) in [0, 1]."""
         return self.classifier(texts)[:, None]

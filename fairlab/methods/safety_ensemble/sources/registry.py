@@ -1,4 +1,4 @@
-"""Classes of sources by name: those of fairlab, and those that the user's own command names."""
+"""Classes of sources by name: built-in ones, and ones named by the user's own command."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FORMER = ("fairlab.ensemble.", f"{HERE}.sources.", f"{HERE}.transformer.")  # mo
 
 
 def built_in_source(target: str) -> type[Source] | None:
-    """Return the class of a source of fairlab, or None if the name is of anything else.
+    """Return the class of a built-in source of fairlab, or None for any other name.
 
-    A name is compared with the modules of this package, and only these are imported. The class must be a source that
-    such a module itself defines, so that a name out of a folder reaches nothing else.
+    A name is compared with the modules of this package, and only these are imported. The class must be a source defined
+    in such a module itself, so that a name from a folder cannot reach anything else.
 
     Args:
         target: Dotted name of the class.
@@ -35,10 +35,10 @@ def source_class(target: str) -> type[Source]:
     """Return the class of a source that the user's own command or configuration names.
 
     Args:
-        target: Dotted name of the class, of fairlab or of a module that can be imported.
+        target: Dotted name of the class, in fairlab or in any importable module.
 
     Raises:
-        FairlabError: The module cannot be imported, or holds no source of this name.
+        FairlabError: The module cannot be imported, or has no source with this name.
     """
     if found := built_in_source(target):
         return found

@@ -1,4 +1,4 @@
-"""Scores by the content of the text and the version of their source, in one file."""
+"""Cache of scores by the content of the text and the version of their source, in one file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AT_ONCE = 500  # keys in a query
 
 
 class Named(Protocol):
-    """What a cache must know of a source."""
+    """Properties of a source that a cache needs."""
 
     name: str
     version: str
@@ -26,13 +26,13 @@ class Named(Protocol):
 
 
 class ScoreCache:
-    """A file that several processes may read and write; texts themselves are not kept, only their hashes.
+    """File of scores for several reading and writing processes; it stores hashes of the texts, not the texts.
 
     Args:
-        path: path of the file, which is made where it is not there.
+        path: Path of the file, which is created if missing.
 
     Raises:
-        FairlabError: it is another kind of file.
+        FairlabError: The file is of another kind.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,7 +52,7 @@ class ScoreCache:
             ) from error
 
     def read(self, source: Named, texts: Sequence[str]) -> dict[int, NDArray[np.float64]]:
-        """Held scores by the text's position."""
+        """Return the cached scores by the text's position."""
         place = {self._key(source, text): k for k, text in enumerate(texts)}
         keys = list(place)
         held: dict[int, NDArray[np.float64]] = {}
@@ -64,7 +64,7 @@ class ScoreCache:
         return held
 
     def write(self, source: Named, texts: Sequence[str], scores: NDArray[np.float64]) -> None:
-        """Keep scores (N, F); a text that could not be scored is asked for again another time."""
+        """Store scores (N, F), except rows with missing scores, which will be computed again."""
         whole = np.asarray(np.isfinite(scores).all(axis=1)).tolist()
         rows = [
             (self._key(source, text), np.ascontiguousarray(row).tobytes())

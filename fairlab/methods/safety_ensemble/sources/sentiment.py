@@ -14,10 +14,12 @@ from fairlab.types import need_extra
 
 
 class Sentiment(Source):
-    """Sentiment by VADER's word list and rules; no safety classifier, but harm to somebody sounds negative.
+    """Source of sentiment by VADER's word list and rules.
+
+    It is not a safety classifier, but harm to a person sounds negative.
 
     Raises:
-        FairlabError: the package is not installed.
+        FairlabError: The package is not installed.
     """
 
     title = "sentiment by VADER"
@@ -37,12 +39,12 @@ class Sentiment(Source):
 
     @cached_property
     def analyser(self) -> Any:
-        """Reads the word list when it is first asked for."""
+        """Return the analyser, whose word list is read on first use."""
         from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
         return SentimentIntensityAnalyzer()
 
     def score(self, texts: Sequence[str]) -> Array:
-        """Scores (N, 4): shares of words in [0, 1], and their sum in [-1, 1]."""
+        """Return scores (N, 4): shares of words in [0, 1], and their sum in [-1, 1]."""
         found = [self.analyser.polarity_scores(text) for text in texts]
         return np.array([[one[key] for key in ("neg", "neu", "pos", "compound")] for one in found])

@@ -1,4 +1,4 @@
-"""Scores that were made elsewhere, read from a table."""
+"""Scores made elsewhere, read from a table."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from fairlab.types import DataUnavailable, FairlabError
 
 
 class StoredScores(Source):
-    """Scores that were made elsewhere, such as by a closed API: a CSV or Parquet file with a column for the text.
+    """Source of scores made elsewhere, such as by a closed API: a CSV or Parquet file with a column for the text.
 
     Args:
-        path: path of the file; every column but that of the text holds one score.
-        name: name of the source, unique within an ensemble.
-        version: version of whoever made the scores; None takes the file's hash.
-        column: name of the column that holds the text.
-        outputs: names of the columns of scores to take; None takes all.
+        path: Path of the file; every column except the text column holds one score.
+        name: Name of the source, unique within an ensemble.
+        version: Version of the scores' provider; None uses the file's hash.
+        column: Name of the column that holds the text.
+        outputs: Names of the score columns to take; None takes all.
 
     Raises:
-        DataUnavailable: there is no such file.
-        FairlabError: it is no table, has no scores or lacks one of ``outputs``, a row without a text, or a text twice
-            with different scores.
+        DataUnavailable: The file does not exist.
+        FairlabError: The file is not a table, has no scores, lacks one of ``outputs``, has a row without a text, or has
+            a text twice with different scores.
     """
 
     title = "scores made elsewhere"
@@ -66,13 +66,13 @@ class StoredScores(Source):
                 raise FairlabError(f"{path}, row {number}: the text has other scores above; keep one of the rows")
 
     def score(self, texts: Sequence[str]) -> Array:
-        """Scores (N, F); nan for a text that the file does not hold."""
+        """Return scores (N, F), with nan for a text that is not in the file."""
         unknown = [np.nan] * len(self.outputs)
         return np.array([self.held.get(text, unknown) for text in texts], dtype=np.float64)
 
 
 def how_to_store(column: str, outputs: Sequence[str] | None) -> str:
-    """What a file of stored scores must hold, in words."""
+    """Describe the required content of a file of stored scores in words."""
     named = "its scores" if outputs is None else f"the scores {', '.join(outputs)}"
     return (
         f"score all texts of the data and their versions, and write a CSV or Parquet file with the column '{column}' "
@@ -90,7 +90,7 @@ def _table(file: Path) -> list[dict[str, Any]]:
 
 
 def _number(value: object, place: str) -> float:
-    """A score; an empty cell is a missing one."""
+    """Return a score, or nan for an empty cell."""
     if value is None or value == "":
         return float("nan")
     try:

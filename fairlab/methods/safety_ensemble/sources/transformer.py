@@ -1,4 +1,4 @@
-"""Text classifiers of transformers as sources, on a GPU if there is one."""
+"""Text classifiers of transformers as sources, on a GPU if one is available."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ TEXTS = 32  # in a forward pass
 
 
 class TransformersClassifier(Source):
-    """Scores of a sequence classifier: a sigmoid of each output where labels may go together, else a softmax.
+    """Source of a sequence classifier's scores: a sigmoid of each output if labels can co-occur, else a softmax.
 
     Args:
-        name: folder in transformers format, or hub name, of the classifier.
+        name: Folder in transformers format, or hub name, of the classifier.
 
     Raises:
-        DataUnavailable: it cannot be had.
+        DataUnavailable: The classifier is not available.
     """
 
     title = "text classifier in transformers format"
@@ -59,12 +59,12 @@ class TransformersClassifier(Source):
         self.version = sha256(*files) if files else str(getattr(config, "_commit_hash", None) or name)
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Scores (N, L) in [0, 1]."""
+        """Return scores (N, L) in [0, 1]."""
         return scored(self.model, self.tokenizer, texts, several=self.several)
 
 
 def scored(model: Any, tokenizer: Any, texts: Sequence[str], *, several: bool) -> NDArray[np.float64]:
-    """Probabilities (N, L), texts of like length together."""
+    """Return probabilities (N, L), computed in batches of texts of similar length."""
     longest = getattr(model.config, "max_position_embeddings", 512) or 512
     limit = min(int(tokenizer.model_max_length), 512, longest)
     order = sorted(range(len(texts)), key=lambda k: len(texts[k]))

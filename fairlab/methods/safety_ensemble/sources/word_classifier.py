@@ -1,6 +1,6 @@
-"""The linear SVM on weighted words whose weights lie in the package alt-profanity-check, in numpy.
+"""Linear SVM on weighted words with weights from the package alt-profanity-check, in numpy.
 
-Its files are pickles of scikit-learn's classes; they are read with stubs in the place of these classes.
+The package's files are pickles of scikit-learn's classes; they are read with stubs instead of these classes.
 Shape letters: N texts, P pairs of a text and a word in it, K calibrated classifiers, V words.
 """
 
@@ -20,7 +20,7 @@ from fairlab.backbones.trust import loading
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
-# What the words are weighted by, as far as it decides on them. Stop words are none of the vocabulary.
+# Settings of the vectorizer that affect the weighting. Stop words are not in the vocabulary.
 EXPECTED = {
     "analyzer": "word",
     "lowercase": True,
@@ -34,14 +34,15 @@ EXPECTED = {
 
 @dataclass(frozen=True)
 class WordClassifier:
-    """The mean of K classifiers' calibrated probabilities.
+    """Classifier that averages the calibrated probabilities of K classifiers.
 
     Attributes:
-        word: pattern of a word.
-        vocabulary: number of each known word.
-        idf: inverse document frequency of each word, (V,).
-        weights, intercepts: of the SVMs, (K, V) and (K,).
-        slopes, shifts: of the lines through their values, whose logistic function is the probability, (K,) each.
+        word: Pattern of a word.
+        vocabulary: Index of each known word.
+        idf: Inverse document frequency of each word, (V,).
+        weights, intercepts: Parameters of the SVMs, (K, V) and (K,).
+        slopes, shifts: Parameters of the lines through their values, (K,) each; the logistic function of a line is the
+            probability.
     """
 
     word: re.Pattern[str]
@@ -53,7 +54,7 @@ class WordClassifier:
     shifts: Array
 
     def __call__(self, texts: Sequence[str]) -> Array:
-        """Probabilities (N,) of texts."""
+        """Return probabilities (N,) of texts."""
         counts = [self._counts(text) for text in texts]
         text_P = np.repeat(np.arange(len(texts)), [len(one) for one in counts])
         word_P = np.array([word for one in counts for word, _ in one], dtype=np.int64)
@@ -68,16 +69,16 @@ class WordClassifier:
         return found / len(self.weights)
 
     def _counts(self, text: str) -> list[tuple[int, int]]:
-        """Known words of a text and how often it has them, by number."""
+        """Return the indices of a text's known words and their counts, in the order of the indices."""
         found = (self.vocabulary.get(word) for word in self.word.findall(text.lower()))
         return sorted(Counter(number for number in found if number is not None).items())
 
 
 def read_classifier(folder: Path) -> WordClassifier:
-    """The classifier whose two files lie in a folder.
+    """Load the classifier from the two files in a folder.
 
     Raises:
-        FairlabError: they cannot be read, or are not those of the version that is known.
+        FairlabError: The files cannot be read, or belong to a different version from the supported one.
     """
     with loading(f"the classifier in {folder}"):
         words, model = (_read(folder / f"{name}.joblib") for name in ("vectorizer", "model"))
@@ -97,7 +98,7 @@ def read_classifier(folder: Path) -> WordClassifier:
 
 
 class _Stub:
-    """Stands for every class of scikit-learn; it takes attributes and runs nothing."""
+    """Stub for every class of scikit-learn; it accepts attributes and runs no code."""
 
 
 def _read(file: Path) -> Any:

@@ -1,4 +1,4 @@
-"""Words of a list in a text."""
+"""Occurrences of a list's words in a text."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from fairlab.types import DataUnavailable, FairlabError
 
 
 class WordList(Source):
-    """Share of a text's words that a list holds, and whether it holds any.
+    """Source of the share of a text's words that are in a list, and of whether any word is.
 
     Args:
-        path: path of a file of one term a line, in which a line that begins with ``# `` says something of the list; or
-            the name of a list that comes with fairlab: ``violence``.
-        name: name of the source, unique within an ensemble.
+        path: Path of a file with one term per line and comment lines that begin with ``# ``; or the name of a list that
+            comes with fairlab: ``violence``.
+        name: Name of the source, unique within an ensemble.
 
     Raises:
-        DataUnavailable: there is no such file.
-        FairlabError: it holds no term.
+        DataUnavailable: The file does not exist.
+        FairlabError: The file has no term.
     """
 
     title = "words of a list"
@@ -49,7 +49,7 @@ class WordList(Source):
         self.version = sha256(file)
 
     def score(self, texts: Sequence[str]) -> Array:
-        """Scores (N, 2) in [0, 1]."""
+        """Return scores (N, 2) in [0, 1]."""
         counts = np.array([sum(1 for _ in self.finder.find(text)) for text in texts], dtype=np.float64)
         words = np.array([max(1, len(word_pieces(text))) for text in texts])
         return np.stack([np.minimum(counts / words, 1), counts > 0], axis=1)

@@ -1,6 +1,6 @@
 import pytest
 
-from fairlab.text.json_text import from_json
+from fairlab.checks.json_text import from_json
 
 
 def nested(depth):

@@ -1,4 +1,4 @@
-"""JSON that somebody else wrote."""
+"""Parser for JSON of unknown origin."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-DEEPEST = 100  # brackets within one another; what is nested deeper could not always be written again
+DEEPEST = 100  # maximum depth of nested brackets; deeper values cannot always be written again
 
 
 def from_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) -> Any:
-    """The value of a JSON text.
+    """Return the value of a JSON text.
 
     Args:
-        text: of one value.
-        parse_constant: what to make of ``NaN`` and ``Infinity``, as in the standard library.
+        text: JSON text of one value.
+        parse_constant: Function for ``NaN`` and ``Infinity``, as in the standard library.
 
     Raises:
-        ValueError: it is no JSON, holds an integer of thousands of digits, or is nested beyond reason.
+        ValueError: The text is not JSON, contains an integer of thousands of digits, or is nested too deeply.
     """
     try:
         value = json.loads(text, parse_constant=parse_constant)
@@ -26,7 +26,7 @@ def from_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) 
     except json.JSONDecodeError:
         raise
     except ValueError as error:
-        if "digits" in str(error):  # the interpreter's bound on the length of an integer
+        if "digits" in str(error):  # the interpreter's limit on the length of an integer
             raise ValueError("an integer of too many digits") from error
         raise
     if text.count("[") + text.count("{") > DEEPEST and _depth_exceeds(value, DEEPEST):

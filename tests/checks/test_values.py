@@ -3,11 +3,11 @@ from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
 
+from fairlab.checks.values import Node, faults, node_faults
 from fairlab.run.config.build import build, built
-from fairlab.run.config.values import Node, faults, node_faults
 from fairlab.types import Bounds, Count, FairlabError, Positive, Texts
 
-HERE = "tests.run.config.test_values"
+HERE = "tests.checks.test_values"
 
 
 class Point(TypedDict):
@@ -71,7 +71,7 @@ def test_what_fits(value, hint):
         ({"x": 1}, Point, "k.y has no value; give a whole number"),
         ({"x": 1, "y": 2, "z": 3}, Point, "there is no key 'z' in k; there are: x, y"),
         (5, Node, "k must be a choice of a group, or what a _target_ names, not 5"),
-        (NODE, int, "k must be a whole number, not {'_target_': 'tests.run.config.test_values.Small', 'size': 2}"),
+        (NODE, int, "k must be a whole number, not {'_target_': 'tests.checks.test_values.Small', 'size': 2}"),
         (NODE | {"size": 0}, Any, "k.size must be a whole number of at least 1, not 0"),
         ({"a": [NODE | {"name": 1}]}, Any, "k.a[0].name must be a text or null, not 1"),
         (NODE | {"colour": 1}, Node, "there is no setting 'colour' for Small; there are: size, name"),

@@ -1,13 +1,14 @@
-"""Whether the values of a configuration fit the annotations of what takes them.
+"""Checks of configuration values against the annotations of the classes and functions that receive them.
 
-The one place that says what a class takes is its own signature; a value that does not fit is one sentence here, before
-anything is built.
+The signature of a class is the only definition of its arguments. A value that does not fit is reported here in one
+sentence, before any object is built.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -19,7 +20,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 from fairlab.types import Bounds, FairlabError
 
 TARGET = "_target_"
-PARTIAL = "_partial_"  # true where a node is to be called later, with what is not known yet
+PARTIAL = "_partial_"  # true if a node is called later, with arguments not known yet
 WORDS = {
     int: ("a whole number", "whole numbers"),
     float: ("a number", "numbers"),
@@ -28,26 +29,27 @@ WORDS = {
     NoneType: ("null", "null"),
 }
 SHOWN = 80  # characters of a value
+Text = str | Literal[""]  # a text that may be empty
 
 
 class Node:
-    """Annotates what is an object that a configuration names by its ``_target_``."""
+    """Annotation of an object that a configuration names by its ``_target_``."""
 
 
 class Unread:
-    """Stands for an annotation whose names are imported for type checkers alone; anything fits it."""
+    """Placeholder for an annotation whose names are imported for type checkers only; any value fits it."""
 
 
 def target_of(node: Mapping[str, Any], key: str = "") -> Any:
-    """The class or function that a node names.
+    """Return the class or function that a node names.
 
     Raises:
-        FairlabError: there is none of that name.
+        FairlabError: The name cannot be imported.
     """
     name, place = node[TARGET], f"{key}.{TARGET}" if key else TARGET
     try:
         target = resolve_name(name)
-    except Exception as error:  # whatever importing somebody's module raises
+    except Exception as error:  # importing a foreign module can raise anything
         reason = " ".join(str(error).split())[:200]
         raise FairlabError(f"{place}={shown(name)} cannot be had ({type(error).__name__}: {reason})") from error
     if not callable(target):
@@ -56,14 +58,14 @@ def target_of(node: Mapping[str, Any], key: str = "") -> Any:
 
 
 def node_faults(key: str, node: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with the values of a node, each a sentence; nothing where all fit its target's signature.
+    """Yield one sentence for each of a node's values that does not fit its target's signature.
 
     Args:
-        key: dotted key of the node; empty where it has none.
-        node: as plain containers.
+        key: Dotted key of the node; empty if it has no key.
+        node: Node in plain containers.
 
     Raises:
-        FairlabError: there is no such target.
+        FairlabError: The target does not exist.
     """
     target = target_of(node, key)
     hints, takes_any = hints_of(target)
@@ -80,9 +82,9 @@ def node_faults(key: str, node: Mapping[str, Any]) -> Iterator[str]:
 
 @cache
 def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
-    """Annotations of the parameters of a class or function by name, and whether it takes others too.
+    """Return the parameter annotations of a class or function by name, and whether it takes other arguments too.
 
-    An annotation whose names are imported for type checkers alone is ``Unread``.
+    An annotation whose names are imported for type checkers only is ``Unread``.
     """
     written_in: Any = target
     function = inspect.unwrap(written_in.__init__ if inspect.isclass(target) else target)
@@ -90,7 +92,7 @@ def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
     takes_any = False
     try:
         parameters = inspect.signature(target).parameters.values()
-    except ValueError:  # of a function that is not written in Python
+    except ValueError:  # for a function not written in Python
         return {}, True
     for parameter in parameters:
         takes_any |= parameter.kind is parameter.VAR_KEYWORD
@@ -107,32 +109,36 @@ def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
     return hints, takes_any
 
 
-def faults(key: str, value: Any, hint: Any) -> Iterator[str]:
-    """Why a value does not fit an annotation, each a sentence that names the key; nothing where it does.
+def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]:
+    """Yield the reasons why a value does not fit an annotation, each a sentence that names the key.
 
     Args:
-        key: dotted key of the value.
-        value: as plain containers.
-        hint: annotation.
+        key: Dotted key of the value.
+        value: Value in plain containers.
+        hint: Annotation that the value has to fit.
+        nodes: Whether a mapping with a ``_target_`` is a node, whose target is imported; False for file content, which
+            imports no code.
     """
     origin, arguments = get_origin(hint), get_args(hint)
-    if isinstance(value, Mapping) and TARGET in value and origin is not NotRequired and _takes_objects(hint):
+    if nodes and isinstance(value, Mapping) and TARGET in value and origin is not NotRequired and _takes_objects(hint):
         yield from node_faults(key, value)
     elif origin is NotRequired:
-        yield from faults(key, value, arguments[0])
+        yield from faults(key, value, arguments[0], nodes)
     elif origin is Annotated:
-        inside = list(faults(key, value, arguments[0]))
+        inside = list(faults(key, value, arguments[0], nodes))
         if inside and isinstance(value, list) and _is_list(arguments[0]):
             yield from inside
         elif inside or not _in_bounds(value, hint):
             yield _sentence(key, value, hint)
     elif origin in (Union, UnionType):
-        yield from _faults_of_union(key, value, hint)
+        yield from _faults_of_union(key, value, hint, nodes)
     elif is_typeddict(hint) and isinstance(value, Mapping):
-        yield from _faults_of_keys(key, value, hint)
+        yield from _faults_of_keys(key, value, hint, nodes)
     elif _is_mapping(hint) and isinstance(value, Mapping):
         for name, one in value.items():
-            yield from faults(_below(key, name), one, (arguments or (Any, Any))[1])
+            if not nodes and arguments and arguments[0] is str and not isinstance(name, str):
+                yield f"{_below(key, name)} must be named by a text; put quotes around {shown(name)}"
+            yield from faults(_below(key, name), one, (arguments or (Any, Any))[1], nodes)
     elif _is_list(hint) and isinstance(value, Sequence) and not isinstance(value, str):
         kinds = list(arguments or [Any])
         if origin is tuple and kinds[-1] is not Ellipsis and len(kinds) != len(value):
@@ -140,16 +146,16 @@ def faults(key: str, value: Any, hint: Any) -> Iterator[str]:
             return
         kinds = kinds if origin is tuple and kinds[-1] is not Ellipsis else kinds[:1] * len(value)
         for number, (one, kind) in enumerate(zip(value, kinds, strict=True)):
-            yield from faults(f"{key}[{number}]", one, kind)
+            yield from faults(f"{key}[{number}]", one, kind, nodes)
     elif hint in (Any, object, Unread):
-        yield from _faults_inside(key, value)
+        yield from _faults_inside(key, value) if nodes else ()
     elif not _is(value, hint):
         yield _sentence(key, value, hint)
 
 
-def _faults_of_union(key: str, value: Any, hint: Any) -> Iterator[str]:
-    """Of the one alternative that is of the value's form, so that they name what lies inside; else of all."""
-    tried = [(one, list(faults(key, value, one))) for one in get_args(hint)]
+def _faults_of_union(key: str, value: Any, hint: Any, nodes: bool) -> Iterator[str]:
+    """Yield the inner faults of the one alternative with the value's form, or else a sentence on all alternatives."""
+    tried = [(one, list(faults(key, value, one, nodes))) for one in get_args(hint)]
     if any(not found for _, found in tried):
         return
     inside = [found for one, found in tried if isinstance(value, Mapping | list) and _same_form(value, one)]
@@ -161,19 +167,21 @@ def _same_form(value: Any, hint: Any) -> bool:
     return (_is_mapping(hint) or is_typeddict(hint)) if isinstance(value, Mapping) else _is_list(hint)
 
 
-def _faults_of_keys(key: str, value: Mapping[str, Any], hint: Any) -> Iterator[str]:
+def _faults_of_keys(key: str, value: Mapping[str, Any], hint: Any, nodes: bool) -> Iterator[str]:
     hints = get_type_hints(hint, include_extras=True)
     for name in sorted(hint.__required_keys__ - set(value)):
         yield f"{_below(key, name)} has no value; give {described(hints[name])}"
     for name, one in value.items():
         if name in hints:
-            yield from faults(_below(key, name), one, hints[name])
+            yield from faults(_below(key, name), one, hints[name], nodes)
         else:
-            yield f"there is no key '{name}' in {key}{nearest_known(name, hints)}; there are: {', '.join(hints)}"
+            within = f" in {key}" if key else ""
+            near = nearest_known(name, hints)
+            yield f"there is no key '{shown(name)}'{within}{near}; there are: {', '.join(hints)}"
 
 
 def _faults_inside(key: str, value: Any) -> Iterator[str]:
-    """Of the nodes within a value that may be anything."""
+    """Yield the faults of the nodes within a value that may be anything."""
     parts: Any = ()
     if isinstance(value, Mapping):
         parts = ((_below(key, name), one) for name, one in value.items())
@@ -184,11 +192,11 @@ def _faults_inside(key: str, value: Any) -> Iterator[str]:
 
 
 def _is(value: Any, hint: Any) -> bool:
-    """Whether a value is of a plain type; a number is finite."""
+    """Return whether a value is of a plain type; a number must be finite."""
     if get_origin(hint) is Literal:
         return any(value == one and type(value) is type(one) for one in get_args(hint))
     if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
     if hint is None:
@@ -207,11 +215,12 @@ def _in_bounds(value: Any, hint: Any) -> bool:
 
 
 def described(hint: Any) -> str:
-    """What fits an annotation, in words."""
+    """Describe in words the values that fit an annotation."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         ranges = [_range(one) for one in arguments[1:] if isinstance(one, Bounds)]
-        ranges = ["that is not empty"] if _is_list(arguments[0]) else ranges
+        if _is_list(arguments[0]):
+            ranges = [_length(one) for one in arguments[1:] if isinstance(one, Bounds)]
         return " ".join([described(arguments[0]), *ranges])
     if origin is Literal:
         return _or([shown(one) for one in arguments])
@@ -234,13 +243,19 @@ def _range(bounds: Bounds) -> str:
     return f"from {bounds.low:g} to {bounds.high:.10g}"
 
 
+def _length(bounds: Bounds) -> str:
+    if bounds.low == bounds.high:
+        return f"that holds {bounds.low:g}"
+    return "that is not empty" if math.isinf(bounds.high) else f"that holds {bounds.low:g} to {bounds.high:,.0f}"
+
+
 def _or(words: Sequence[str]) -> str:
     distinct = list(dict.fromkeys(words))
     return " or ".join(filter(None, [", ".join(distinct[:-1]), distinct[-1]]))
 
 
 def nearest_known(name: str, known: Iterable[str]) -> str:
-    """Return words that name the known name most like a wrong one; empty where none is like it.
+    """Return words that name the known name most similar to a wrong one, or an empty string if no name is similar.
 
     Example:
         >>> nearest_known("bata", ["rho", "beta"]), nearest_known("gamma", ["rho"])
@@ -251,14 +266,14 @@ def nearest_known(name: str, known: Iterable[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as a command gives it, in one line, cut where it is long."""
+    """Return a value in command-line form, on one line, truncated if long."""
     words = {None: "null", True: "true", False: "false"}
     text = words[value] if value is None or isinstance(value, bool) else " ".join(str(value).split()) or "an empty text"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def _sentence(key: str, value: Any, hint: Any) -> str:
-    return f"{key} must be {described(hint)}, not {shown(value)}"
+    return f"{key or 'the content'} must be {described(hint)}, not {shown(value)}"
 
 
 def _below(key: str, name: Any) -> str:
@@ -276,7 +291,7 @@ def _is_mapping(hint: Any) -> bool:
 
 
 def _takes_objects(hint: Any) -> bool:
-    """Whether an annotation is none of plain values alone."""
+    """Return whether an annotation allows more than plain values."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return any(_takes_objects(one) for one in arguments)
@@ -286,7 +301,7 @@ def _takes_objects(hint: Any) -> bool:
 
 
 def _is_object(hint: Any) -> bool:
-    """Whether an annotation is of objects, which code hands over, and None at most."""
+    """Return whether an annotation allows only objects, which code passes in, and None."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return all(one is NoneType or _is_object(one) for one in arguments)

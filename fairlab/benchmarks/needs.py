@@ -1,0 +1,74 @@
+"""Whether a model offers what a benchmark needs, decided by its contract before anything is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from fairlab.backbones.loading import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ
+from fairlab.protocols import DataBenchmark
+
+if TYPE_CHECKING:
+    from fairlab.protocols import Benchmark
+
+EMBEDDINGS, LIKELIHOODS, OPTIONS, TEXTS, LABELS = (
+    "embeddings",
+    "token_log_probabilities",
+    "option_scores",
+    "texts",
+    "labels",
+)
+HARMS = "harm_scores"
+OFFERED_BY = {  # ends of transformers' class names, and what a model of such a class can be asked for
+    (MASKED_LM, "BertForPreTraining"): {LIKELIHOODS, OPTIONS},
+    CAUSAL_LM: {LIKELIHOODS, OPTIONS, TEXTS},
+    SEQ2SEQ: {TEXTS},
+    (CLASSIFIER,): {LABELS},
+}
+LACKING = {  # what is said of a model that lacks it
+    EMBEDDINGS: "embeds no texts; give an encoder",
+    LIKELIHOODS: "has no language-modelling head; take a checkpoint saved with one",
+    OPTIONS: "scores no options; take a checkpoint saved with a language-modelling head",
+    TEXTS: "writes no texts; take a causal LM (...ForCausalLM) or an encoder-decoder (...ForConditionalGeneration)",
+    LABELS: "has no classification head; python -m fairlab.train +experiment=glue trains one",
+    HARMS: "scores no harms; train an ensemble with +experiment=safety_ensemble",
+}
+
+
+def offered_by(kind: str) -> frozenset[str]:
+    """Return what a model of transformers can be asked for.
+
+    Args:
+        kind: name of its class, such as ``BertForMaskedLM``.
+    """
+    found = (offered for ends, offered in OFFERED_BY.items() if kind.endswith(ends))
+    return frozenset({EMBEDDINGS}.union(*found))
+
+
+def why_lacking(name: str, offered: Collection[str], needs: Collection[str]) -> str:
+    """Return a sentence on the first need that a model does not meet; empty if it meets them all.
+
+    Args:
+        name: name of the model's class.
+        offered: what the model can be asked for.
+        needs: what a benchmark needs.
+    """
+    return next((f"{name} {LACKING[need]}" for need in needs if need not in offered), "")
+
+
+def why_not_measured(benchmark: Benchmark, model: object) -> str:
+    """Return why a benchmark cannot measure a model, in a sentence; empty if it can.
+
+    Args:
+        benchmark: benchmark that says what it needs.
+        model: a backbone; or any object, which offers what its attribute ``offers`` lists, and embeddings if it embeds.
+    """
+    from fairlab.backbones.backbone import Backbone
+
+    if isinstance(benchmark, DataBenchmark):
+        return "it measures a data set, not a model; give dataset=FILE in place of model="
+    if isinstance(model, Backbone):
+        name = type(model.model).__name__
+        return why_lacking(name, offered_by(name), benchmark.description.needs)
+    offered = {*getattr(model, "offers", ()), *([EMBEDDINGS] if hasattr(model, "embed") else [])}
+    return why_lacking(type(model).__name__, offered, benchmark.description.needs)

@@ -1,0 +1,51 @@
+"""Escapes that make data texts harmless for display in a terminal and in spreadsheet cells."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Control characters (of Latin-1 too) except line feed and tabulator; marks that change the writing direction.
+HARMFUL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # first characters of a cell that is read as a formula
+QUOTE = "'"
+
+
+def printable(text: str) -> str:
+    r"""Return a text that is safe to show in a terminal, with control characters as escapes.
+
+    Example:
+        >>> print(printable("a\x1b[2Jb"))
+        a\x1b[2Jb
+    """
+    return HARMFUL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def csv_cell(text: str) -> str:
+    """Return a text as a cell that no spreadsheet executes: a text that looks like a formula gets a quote in front.
+
+    A text that begins with quotes and then such a character gets one more quote, so that :func:`csv_text` restores
+    every text exactly. Full-width signs count as well, because some programs treat them as plain ones.
+
+    Source: https://owasp.org/www-community/attacks/CSV_Injection
+
+    Example:
+        >>> csv_cell("=1+1"), csv_cell("a=b"), csv_cell("'=1")
+        ("'=1+1", 'a=b', "''=1")
+    """
+    return f"{QUOTE}{text}" if _is_formula(text.lstrip(QUOTE)) else text
+
+
+def csv_text(cell: str) -> str:
+    """Return the text of a cell that :func:`csv_cell` made.
+
+    Example:
+        >>> [csv_text(csv_cell(text)) for text in ("=1+1", "'=1", "'s")]
+        ['=1+1', "'=1", "'s"]
+    """
+    return cell.removeprefix(QUOTE) if _is_formula(cell.lstrip(QUOTE)) else cell
+
+
+def _is_formula(text: str) -> bool:
+    first = text.lstrip(" ")[:1]
+    return unicodedata.normalize("NFKC", first).startswith(FORMULA) if first else False

@@ -1,0 +1,126 @@
+"""Readers for JSON and YAML of unknown origin, with size limits and schema checks.
+
+Such a file is treated as text and numbers: no part of it is imported, interpolated or run. A file of another form
+causes an error of one sentence that names the file, the key and the expected form.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from numpy.typing import NDArray
+
+from fairlab.checks.json_text import DEEPEST, from_json
+from fairlab.checks.values import faults
+from fairlab.files import MOST_BYTES, read_bounded
+from fairlab.types import FairlabError
+
+MOST_YAML = 8 << 20  # bytes; reading them takes seconds
+MOST_NODES = 1_000_000  # of a YAML file with every alias written out
+
+
+def read_json(file: Path, most: int = MOST_BYTES) -> Any:
+    """Return the content of a JSON file.
+
+    Raises:
+        FairlabError: The file is missing, is larger than ``most`` bytes, is not JSON, or is nested too deeply.
+    """
+    text = read_bounded(file, most)
+    try:
+        return from_json(text)
+    except ValueError as error:
+        raise FairlabError(f"{file} cannot be read as JSON ({_said(error)}); put a whole copy of it there") from error
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """Return the content of a JSON file that must be an object.
+
+    Raises:
+        FairlabError: The content is not an object, or an error of :func:`read_json` occurs.
+    """
+    content = read_json(file)
+    if not isinstance(content, dict):
+        raise FairlabError(f"{file} must hold a JSON object, not a {type(content).__name__}; put a whole copy there")
+    return content
+
+
+def read_yaml(file: Path) -> Any:
+    """Return the content of a YAML file; tags of Python objects are not read.
+
+    Raises:
+        FairlabError: The file is missing, is too large, is not YAML, is nested too deeply, or its aliases expand to
+            more than :data:`MOST_NODES` values.
+    """
+    text = read_bounded(file, MOST_YAML)
+    try:
+        loader = yaml.SafeLoader(text)  # also checks for control characters
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _refuse_too_large(file, node)
+        return loader.construct_document(node)
+    except RecursionError as error:
+        raise FairlabError(f"{file} is no YAML that can be read: it is nested too deeply; flatten it") from error
+    except (yaml.YAMLError, ValueError, ArithmeticError) as error:
+        raise FairlabError(f"{file} is no YAML: {_said(error)}; mend it") from error
+
+
+def require_form(file: Path, content: Any, form: Any, key: str = "") -> None:
+    """Refuse content that does not fit a schema.
+
+    Args:
+        file: File that messages name.
+        content: Content of the file, or a part of it.
+        form: Annotation that the content has to fit, such as a ``TypedDict``; see :mod:`fairlab.checks.values`.
+        key: Dotted key of the part; empty for the whole.
+
+    Raises:
+        FairlabError: The content does not fit; the message is the first fault found.
+    """
+    for fault in faults(key, content, form, nodes=False):
+        raise FairlabError(f"{file}: {fault.lstrip()}")
+
+
+def _refuse_too_large(file: Path, root: yaml.Node) -> None:
+    """Refuse a tree that becomes too large, too deep or endless when its aliases are written out."""
+    known: dict[int, tuple[int, int]] = {}
+
+    def size_and_height(node: yaml.Node, depth: int) -> tuple[int, int]:
+        _, height = known.get(id(node), (0, 0))
+        if depth + height > DEEPEST:  # also true of an alias inside its own anchor
+            raise FairlabError(f"{file} is nested more than {DEEPEST} levels deep; flatten it")
+        if not height:
+            parts: list[yaml.Node] = []
+            if isinstance(node, yaml.MappingNode):
+                parts = [part for pair in node.value for part in pair]
+            elif isinstance(node, yaml.SequenceNode):
+                parts = node.value
+            found = [size_and_height(part, depth + 1) for part in parts]
+            known[id(node)] = 1 + sum(size for size, _ in found), 1 + max((one for _, one in found), default=0)
+        return known[id(node)]
+
+    if size_and_height(root, 1)[0] > MOST_NODES:
+        raise FairlabError(f"{file} stands for more than {MOST_NODES:,} values by its aliases (*NAME); write them out")
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+def read_tensors(file: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a safetensors file by name.
+
+    Raises:
+        FairlabError: The file is missing or damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    if not file.is_file():
+        raise FairlabError(f"{file} is no file; put a whole copy of it there")
+    try:
+        return load_file(file)
+    except (SafetensorError, OSError, ValueError, KeyError) as error:
+        raise FairlabError(f"{file} is damaged ({_said(error)}); put a whole copy of it there") from error

@@ -1,0 +1,62 @@
+"""Types of the record values that code reads by name, because a record from outside may hold anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairlab.checks.values import faults
+from fairlab.types import Seed
+
+Number = float | None
+Node = dict[str, Any]
+CONFIG: dict[str, Any] = {
+    "backbone": Node | str | None,  # a name alone in records of experiments
+    **dict.fromkeys(("method", "data", "scale", "trainer", "augmentation", "rewriter", "llm"), Node | None),
+    **dict.fromkeys(("benchmark", "logger", "source"), dict[str, Node | None] | None),
+    "seed": Seed | None,
+}
+PROVENANCE: dict[str, Any] = {
+    **dict.fromkeys(("data", "weights", "method", "rows", "rewriter", "choices"), Node | None),
+    "sources": dict[str, Any] | None,
+    "stages": dict[str, dict[str, Number]],
+    **dict.fromkeys(("wall_seconds", "processor_seconds"), Number),
+}
+WITHIN: dict[str, Any] = {  # a key of one of the above with a key within it
+    "config.backbone.name": str | None,
+    "config.method._target_": str,
+    "config.scale.name": str,
+    "provenance.method.title": str | None,
+    "provenance.sources.sources": Node,
+    "provenance.weights.sha256": str | None,
+    "provenance.data.sha256": str | None,
+}
+
+
+def record_fault(content: Mapping[str, Any]) -> str:
+    """Return the first fault in the types of a record's values, in one sentence, or an empty string.
+
+    Args:
+        content: Parts ``config``, ``provenance`` and ``history`` of a record; each can be absent.
+    """
+    for part, kinds in (("config", CONFIG), ("provenance", PROVENANCE)):
+        values = content.get(part, {})
+        for key, kind in kinds.items():
+            for fault in faults(f"{part}.{key}", values[key], kind, nodes=False) if key in values else ():
+                return fault
+    for place, kind in WITHIN.items():
+        part, key, name = place.split(".")
+        node = (content.get(part) or {}).get(key)
+        if not isinstance(node, dict) or name not in node:
+            continue
+        for fault in faults(place, node[name], kind, nodes=False):
+            return fault
+    return _history_fault(content.get("history", []))
+
+
+def _history_fault(history: Any) -> str:
+    """Return the first fault in the rows of a training history, which may be very long."""
+    for number, row in enumerate(history):
+        if not isinstance(row, dict) or not all(isinstance(value, int | float | None) for value in row.values()):
+            return f"history[{number}] must be numbers by name, not {str(row)[:80]}"
+    return ""

@@ -1,0 +1,99 @@
+"""Layout of ``experiments/PAPER/matrix.yaml``, and a reader that validates it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+from fairlab.checks.foreign import read_yaml, require_form
+from fairlab.checks.values import Text
+from fairlab.types import Bounds, FairlabError, Seed
+
+PUBLISHED = Path(__file__).parents[1] / "published"
+Overrides = list[Any]  # texts, and lists of texts that YAML anchors share
+ByScale = dict[str, Overrides | str]  # a sentence is the reason why there is no run
+
+
+class MatrixNeeds(TypedDict):
+    """Keys that every matrix has."""
+
+    seeds: Annotated[list[Seed], Bounds(1, 1_000)]
+    options: ByScale
+    runs: dict[str, dict[str, Overrides | str | bool]]
+    tables: dict[str | int, dict[str, Any]]
+
+
+class MatrixFile(MatrixNeeds, total=False):
+    """Layout of a matrix."""
+
+    published: str
+    before: dict[str, str]
+    made: dict[str, Overrides]
+    tolerance: dict[str, float]
+    encoders: dict[str, ByScale]
+    tasks: dict[str, ByScale]
+
+
+class TableNeeds(TypedDict):
+    """Keys that every table of a matrix has."""
+
+    rows: dict[str, str | dict[str, Any]]
+
+
+class TableForm(TableNeeds, total=False):
+    """Layout of a table, in which any value may be given by scale."""
+
+    published: str
+    title: str
+    where: str
+    setting: str
+    columns: list[str] | dict[str, Any]
+    against: str
+    averages: dict[str, list[str]]
+
+
+class RowForm(TypedDict, total=False):
+    """Layout of a row of a table at one scale."""
+
+    run: str
+    phase: Text  # empty where one model alone was evaluated
+    reason: str
+    encoder: str
+    runs: dict[str, str]
+
+
+def read_matrix_content(file: Path) -> dict[str, Any]:
+    """Return the content of a matrix after checking the kind of each part.
+
+    Raises:
+        FairlabError: The file is not YAML, or one of its parts is of the wrong kind.
+    """
+    content = read_yaml(file)
+    require_form(file, content, MatrixFile)
+    named = content.get("published")
+    if named is not None and named not in (there := sorted(found.stem for found in PUBLISHED.glob("*.yaml"))):
+        raise FairlabError(f"{file}: there are no published tables '{named}'; there are: {', '.join(there)}")
+    for key in ("options", "made"):
+        for name, overrides in content.get(key, {}).items():
+            _require_texts(file, f"{key}.{name}", overrides)
+    for key in ("runs", "encoders", "tasks"):
+        for name, by_scale in content.get(key, {}).items():
+            for scale, overrides in by_scale.items():
+                _require_texts(file, f"{key}.{name}.{scale}", overrides)
+    for name, table in content["tables"].items():
+        require_form(file, table, TableForm, f"tables.{name}")
+    return content
+
+
+def require_row(file: Path, table: str, name: str, row: Any) -> None:
+    """Raise FairlabError if a table row, at one scale, is neither the id of a run nor a :class:`RowForm`."""
+    require_form(file, row, str | RowForm, f"tables.{table}.rows.{name}")
+
+
+def _require_texts(file: Path, key: str, overrides: Any) -> None:
+    """Raise FairlabError if overrides contain values other than texts and lists of texts."""
+    for number, one in enumerate(overrides if isinstance(overrides, list) else ()):
+        if isinstance(one, list):
+            _require_texts(file, f"{key}[{number}]", one)
+        else:
+            require_form(file, one, str, f"{key}[{number}]")

@@ -1,0 +1,48 @@
+"""Reading of requests with a deadline that starts at their first byte, also from clients that send slowly."""
+
+from __future__ import annotations
+
+import io
+import math
+import socket
+import time
+from typing import Any
+
+
+class DeadlineReader(io.RawIOBase):
+    """Stream of a connection's bytes with a deadline.
+
+    Args:
+        connection: Connection to read from.
+        seconds: Longest time to wait for the first byte of a request, and again from the first to the last byte.
+
+    Attributes:
+        deadline: Time by which the request must be complete, on the clock ``time.monotonic``; None until its first
+            byte.
+        silence: Longest time without a byte, in seconds.
+    """
+
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
+        super().__init__()
+        self.connection, self.seconds = connection, seconds
+        self.deadline: float | None = None
+        self.silence = math.inf
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the available bytes.
+
+        Raises:
+            TimeoutError: no byte arrived in time.
+        """
+        left = self.seconds if self.deadline is None else self.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the request did not come whole in time")
+        self.connection.settimeout(min(left, self.silence))
+        count = self.connection.recv_into(buffer)
+        if self.deadline is None:
+            self.deadline = time.monotonic() + self.seconds
+        return count
