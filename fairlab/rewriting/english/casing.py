@@ -29,7 +29,7 @@ def read_cased(text: str) -> View:
         >>> read_cased("MARY SAID THAT SHE WAS LATE.").text
         'Mary said that she was late.'
     """
-    view = read_view(text)
+    view = read_view.__wrapped__(text)  # remembered here, and need not be twice
     upper, lower = view.text.isupper(), view.text.islower()
     if not (upper or lower):
         return view

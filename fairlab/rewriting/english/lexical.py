@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import accumulate
 
 from fairlab.rewriting.english.agreement import article, possessive
 from fairlab.rewriting.english.casing import read_cased
@@ -16,7 +15,7 @@ from fairlab.rewriting.english.edits import recase
 from fairlab.rewriting.english.everybody import ALTERNATIVE
 from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name, whole_name
 from fairlab.rewriting.english.lexical_actions import Action, WithAccents, surfaces
-from fairlab.rewriting.english.lexical_agreement import MODALS, agree, piece
+from fairlab.rewriting.english.lexical_agreement import MODALS, agree, piece, piece_spans
 from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, SUBJECT, case_by_neighbours
 from fairlab.rewriting.english.protected import protected_spans
@@ -124,6 +123,8 @@ class LexicalRules:
         pieces = _split(text)
         if not text.isascii():
             table = WithAccents(table)
+        elif table.keys().isdisjoint(pieces):  # sooner than what follows
+            return view.original
         hits = [place for place, word in zip(range(0, len(pieces), 2), pieces[::2], strict=True) if word in table]
         if not hits:
             return view.original
@@ -132,7 +133,7 @@ class LexicalRules:
             if any(neutral) and (not all(neutral) or self._several_people(pieces, hits[0])):
                 hits = [place for place, is_neutral in zip(hits, neutral, strict=True) if not is_neutral]
         kept = protected_spans(text, quotations=self.keep_quotations)
-        spans = _spans(pieces) if kept or not view.is_plain else []
+        spans = piece_spans(pieces) if kept or not view.is_plain else []
         if kept:
             hits = [place for place in hits if not any(start <= spans[place][0] < end for start, end in kept)]
         if target and ("/" in text or " or " in text.lower()):
@@ -393,8 +394,3 @@ def _listed(vocabulary: Vocabulary, sense: Sense, term: str) -> str:
     column = vocabulary.column(sense.attribute)
     form = sense.entry.forms[column]
     return form if form.casefold() == term else term
-
-
-def _spans(pieces: list[str]) -> list[tuple[int, int]]:
-    ends = list(accumulate(map(len, pieces)))
-    return list(zip([0, *ends], ends, strict=False))
