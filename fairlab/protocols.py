@@ -227,7 +227,12 @@ class Planned:
         """
         lexicon = load_lexicon(values["axis"])
         lexicon = lexicon if values["attributes"] is None else lexicon.only(values["attributes"])
-        return {"axis": lexicon.axis, "attributes": list(lexicon.attributes), "lexicon_sha256": lexicon.sha256}
+        return {
+            "axis": lexicon.axis,
+            "attributes": list(lexicon.attributes),
+            "lexicon_sha256": lexicon.sha256,
+            "rewrites_by_rules": {lexicon.axis: lexicon.error_rate},
+        }
 
 
 class RowAugmentation(Planned):
@@ -381,6 +386,7 @@ class RowAugmentationOnAxes(RowAugmentation):
             "axis": ", ".join(lexicon.axis for lexicon in lexicons),
             **{name: node[name] for name in ("sampling", "at_least") if name in node},
             "lexicon_sha256": [lexicon.sha256 for lexicon in lexicons],
+            "rewrites_by_rules": {lexicon.axis: lexicon.error_rate for lexicon in lexicons},
         }
 
 

@@ -24,11 +24,14 @@ import spacy
 
 from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.edits import fitted_edits
 from fairlab.rewriting.english.everybody import WholeText
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.syntax import Syntax
 from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.text.pipeline import MODELS, load_pipeline
+from fairlab.types import unaccented
 from harness import machine, results
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -48,9 +51,12 @@ def as_it_comes() -> Any:
 def plainly(rewriter: RuleRewriter, texts: Sequence[str], target: str) -> list[str]:
     """Every text parsed and turned."""
     choice, made = WholeText(target), []
-    for text, doc in zip(texts, as_it_comes().pipe(texts, batch_size=64), strict=True):
-        syntax = Syntax(doc)
-        made.append(rewriter.turn(text, syntax, choice(rewriter.finder.find(text, syntax), text, syntax)))
+    views = [read_cased(text) for text in texts]
+    docs = as_it_comes().pipe((unaccented(view.text) for view in views), batch_size=64)
+    for view, doc in zip(views, docs, strict=True):
+        text, syntax = view.text, Syntax(doc)
+        turned = choice(rewriter.finder.find(text, syntax), text, syntax)
+        made.append(view.write(fitted_edits(text, rewriter.edits(text, syntax, turned))))
     return made
 
 
@@ -71,7 +77,9 @@ def ways(texts: Sequence[str]) -> dict[str, tuple[int, Callable[[], list[str]], 
     own, selections = [text for text, _ in chosen], [some for _, some in chosen]
     found["gender, one person, texts with a word alone"] = (
         len(own),
-        lambda: rewriter.rewrite_entities(own, selections, list(as_it_comes().pipe(own, batch_size=64))),
+        lambda: rewriter.rewrite_entities(
+            own, selections, list(as_it_comes().pipe((read_cased(text).text for text in own), batch_size=64))
+        ),
         lambda: rewriter.rewrite_entities(own, selections),
     )
     return found

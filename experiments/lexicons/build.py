@@ -2,7 +2,9 @@
 
 Names: counts of the 1990 United States census (``names/dist.{male,female}.first.txt``, public domain) give the gender,
 Tzioumis 2018 (``names/firstnames.csv``, CC0-1.0) the race. Names that few people of those sources bear are given by
-hand below. Nationalities: the country and demonym list of UnQover (Li et al. 2020, Apache-2.0,
+hand below; names of Hispanic, French, Algerian, Irish and Vietnamese people, which the census has few of, are those of
+Faker 40.63 (MIT), which must be installed: these are found in texts, but stand for no other name.
+Nationalities: the country and demonym list of UnQover (Li et al. 2020, Apache-2.0,
 ``word_lists/unqover_subjects/country``), two misprints of which are mended, with the plurals made here by rule.
 
     FAIRLAB_DATA=... python experiments/lexicons/build.py
@@ -11,11 +13,14 @@ hand below. Nationalities: the country and demonym list of UnQover (Li et al. 20
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import os
+import re
 from pathlib import Path
 
 from fairlab.files import write_whole
+from fairlab.types import fold
 
 DATA = Path(os.environ.get("FAIRLAB_DATA", "."))
 LEXICONS = Path(__file__).parents[2] / "fairlab" / "lexicons"
@@ -146,7 +151,41 @@ def names() -> str:
     table.writerow(["name", "gender", "race", "other_sense", "source"])
     for name, gender, race, source in rows.values():
         table.writerow([name, gender, race, OTHER_SENSE.get(name.casefold(), ""), source])
+    table.writerows(further({name.casefold() for name in rows}))
     return text.getvalue()
+
+
+LOCALES = {
+    "hispanic": ("es_MX", "es_CO", "es_ES", "es_AR"),
+    "": ("fr_FR", "fr_QC", "fr_BE", "fr_DZ", "ga_IE", "en_IE"),
+    "asian": ("vi_VN",),
+}
+GENDERS = {"male": "man", "female": "woman"}
+SHORTEST = 3  # letters of a name of Faker's
+
+
+def further(known: set[str]) -> list[list[str]]:
+    """Rows of Faker's names that are not known: those of one word, or joined by a hyphen."""
+    from lemminflect import getAllLemmas
+
+    with (DATA / "names/Names_2010Census_Top1000.csv").open(encoding="utf-8", newline="") as file:
+        surnames = {row["SURNAME"].casefold() for row in csv.DictReader(file)}
+    found: dict[str, list[str]] = {}
+    for race, locales in LOCALES.items():
+        for locale in locales:
+            people = importlib.import_module(f"faker.providers.person.{locale}").Provider
+            for sex, gender in GENDERS.items():
+                for name in getattr(people, f"first_names_{sex}"):
+                    row = found.setdefault(fold(name), [name, gender, race, f"Faker 40.63 {locale}"])
+                    row[1] = gender if row[1] == gender else "both"
+    rows = []
+    for folded, (name, gender, race, source) in found.items():
+        if folded in known or len(name) < SHORTEST or not re.fullmatch(r"[^\W\d_]+(?:-[^\W\d_]+)*", name):
+            continue
+        sense = OTHER_SENSE.get(folded) or ("surname" if folded in surnames else "")
+        sense = "word" if not sense and getAllLemmas(folded) else sense
+        rows.append([name, gender, race, sense, source])
+    return rows
 
 
 def persons(demonym: str) -> tuple[str, str]:

@@ -44,7 +44,9 @@ def draw() -> list[dict[str, str]]:
         random.Random(f"{SEED} {source}").shuffle(pool)
         drawn = pool[: 10 * NUMBER]
         found = rewriter.copies(drawn, mentions="first")
-        texts = [text for text, copies in zip(drawn, found, strict=True) if copies][: NUMBER // len(FROM)]
+        texts = [text for text, copies in zip(drawn, found, strict=True) if isinstance(copies, list) and copies][
+            : NUMBER // len(FROM)
+        ]
         rows += [{"text": text, "source": source} for text in texts]
     return rows
 

@@ -121,7 +121,15 @@ def augment(
         record = Record(folder, config, command="")
         augment_rows(config, augmentation, record)
         record.save()
+        if left_out(record):
+            print("; ".join(note.text for note in record.notes))
         return dataset_made(folder)
+
+
+def left_out(record: Record) -> bool:
+    """Return whether rows that were read gave nothing, or were rejected."""
+    rows = record.provenance["rows"]
+    return any(count for name, count in rows.items() if name not in ("read", "written", "groups"))
 
 
 def written_rows(texts: Any, field: str | Sequence[str], folder: Path) -> Path:

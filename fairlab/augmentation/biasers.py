@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from fairlab.backbones.backbone import Backbone
@@ -15,6 +16,7 @@ from fairlab.llm.client import LLM
 from fairlab.protocols import RowAugmentation
 from fairlab.rewriting.biasers import BiaserRewriter, Copy
 from fairlab.rewriting.by_llm.llm_morphs import LLMMorph
+from fairlab.rewriting.english.mentions import UNALIGNED
 from fairlab.rewriting.group_rewriters import columns
 from fairlab.rewriting.morphs.summaries import ExtractiveSummary, ModelSummary
 from fairlab.rewriting.morphs.upshift import SentenceUpshift, WordUpshift
@@ -25,6 +27,7 @@ NO_BIASER, WITH_BIASER = "entries without a biaser", "entries with a biaser"
 COPIES, UP, DOWN = "copies", "upshifts", "downshifts"
 DUPLICATES = "duplicates left out"
 NOT_MADE = "morphs not made, or with a fault"
+REFUSED = f"rewriter: {UNALIGNED}"
 TO = "to/"  # counts of rows by member, before the name
 MENTIONS, MORPHED, UPSHIFTS = ("first", "each"), ("copies", "all"), ("word", "sentence", "llm")
 
@@ -103,12 +106,13 @@ class Biasers(RowAugmentation):
         rewriter.provenance |= {"upshift": upshift, "summary": self.downshift.name}
 
     def expands(self, texts: Sequence[str]) -> list[bool]:
-        """Return whether each text contains a biaser."""
-        return [bool(copies) for copies in self.rewriter.copies(texts, mentions="first")]
+        """Return whether each text contains a biaser that can be replaced."""
+        return [isinstance(copies, list) and bool(copies) for copies in self.rewriter.copies(texts, mentions="first")]
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
         """Return the outcome of every row, in order."""
-        found = self.rewriter.copies([row.text for row in rows], mentions=self.mentions)
+        answers = self.rewriter.copies([row.text for row in rows], mentions=self.mentions)
+        found = [answer if isinstance(answer, list) else [] for answer in answers]
         morphed: list[str] = []  # texts to morph: for each row its own text if all are morphed, then its copies
         for row, copies in zip(rows, found, strict=True):
             morphed += [row.text] if self.morph == "all" else []
@@ -116,9 +120,13 @@ class Biasers(RowAugmentation):
         shifts = iter(zip(self.upshift(morphed), self.downshift(morphed), strict=True))
         seen = set[str]()
         entries = [self._new(row.text, seen) for row in rows]
-        return [
+        made = [
             self._made(row, fresh, copies, shifts, seen)
             for row, fresh, copies in zip(rows, entries, found, strict=True)
+        ]
+        return [
+            one if isinstance(answer, list) else replace(one, reason=REFUSED, detail=str(answer), counts={})
+            for one, answer in zip(made, answers, strict=True)
         ]
 
     def _made(self, row: Row, fresh: bool, copies: Sequence[Copy], shifts: Any, seen: set[str]) -> Made:

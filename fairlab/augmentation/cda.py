@@ -124,11 +124,13 @@ class CDA(RowAugmentation):
         counts = {"groups": 1, **Polarity(rewriter.lexicon).tally(answer.versions)}
         return Made(rows=(group_row(row, self.name, rewriter, answer.versions),), counts=counts)
 
-    def _labelled(self, row: Row, swapped: str | None, rewriter: GroupRewriter) -> Made:
-        """Return the original row, the swapped row, or both."""
+    def _labelled(self, row: Row, swapped: str | NotRewritten | None, rewriter: GroupRewriter) -> Made:
+        """Return the original row, the swapped row, or both; the original row alone if it could not be swapped."""
         original = {"id": row.id, **row.named, **row.extra}
         if swapped is None:
             return Made(rows=(original,), counts={NO_WORD: 1})
+        if isinstance(swapped, NotRewritten):
+            return Made(rows=(original,), reason=f"rewriter: {swapped.outcome}", detail=swapped.reason)
         fields = named_fields(row, swapped)
         if fields is None:
             return Made(reason=NOT_SPLIT, detail=f"{len(row.names)} fields do not come back")

@@ -14,6 +14,7 @@ from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, LLMGroups,
 from fairlab.rewriting.verifiers import load_verifiers
 from fairlab.types import FairlabError, Made, Row
 
+NOTHING_TO_TURN = "rows whose words of the axis mean no person to turn"
 FILTERS = ("drop", "keep", "fallback")
 
 
@@ -129,6 +130,8 @@ class CounterfactualGroups(RowAugmentation):
             return Made(reason=f"rewriter: {answer.outcome}", detail=answer.reason)
         if answer.empty:
             return Made(reason="empty version", detail=f"'{answer.empty}'", versions=answer.versions)
+        if isinstance(rewriter, RuleGroups) and {*answer.versions.values()} == {row.text}:
+            return Made(counts={NOTHING_TO_TURN: 1})
         counts = self.polarity.tally(answer.versions)
         if fault is not None and self.filter != "keep":
             return Made(reason=fault[0], detail=fault[1], versions=answer.versions, counts=counts)

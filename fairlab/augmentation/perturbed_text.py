@@ -9,7 +9,6 @@ from typing import Any, Literal
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.perturbable_words import PerturbableWords
-from fairlab.text.pipeline import parse
 from fairlab.types import FairlabError
 
 PERSONS = ("one", "everybody")
@@ -66,7 +65,7 @@ class PerturbedText:
         made = [[text] for text in texts]
         held = [index for index, text in enumerate(texts) if self.words.may_hold(text)]
         listed = [texts[index] for index in held]
-        docs = list(parse(listed, entities=self.words.asks_entities)) if self.person == "one" else None
+        docs = list(self.words.parsed(listed)) if self.person == "one" else None
         for place, (index, found) in enumerate(zip(held, self.words.selections(listed, docs), strict=True)):
             if not found:
                 continue

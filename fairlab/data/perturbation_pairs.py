@@ -23,12 +23,14 @@ from fairlab.data.text import SENTENCE_END, held_out, read
 from fairlab.files import sha256
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.decoding import IGNORED, longest, tokenize_rewritings
+from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.mentions import Unaligned
 from fairlab.rewriting.english.rules import RuleRewriter
-from fairlab.rewriting.english.syntax import Syntax
+from fairlab.rewriting.english.syntax import Syntax, parse_views
 from fairlab.rewriting.perturber import NAMES, source_text
 from fairlab.text.difference import stretches
 from fairlab.text.fingerprints import Fingerprints
-from fairlab.text.pipeline import parse
+from fairlab.text.view import View
 from fairlab.types import NEUTRAL, FairlabError
 
 SPLITS = ("train", "validation")
@@ -95,33 +97,43 @@ def silver_pairs(
         if limit is not None and len(pairs) >= limit:
             break
         some = kept[start : start + AT_ONCE]
-        listed = [text for text in some if any(one.finder.may_change(text) for one in rewriters.values())]
-        docs = list(parse(listed))
+        listed = [view for view in map(read_cased, some) if _may_change(view.text, rewriters.values())]
+        docs = list(parse_views(listed))
         for axis, rewriter in rewriters.items():
             pairs += _silver(listed, docs, axis, rewriter, seed)
     return pairs
 
 
+def _may_change(text: str, rewriters: Iterable[RuleRewriter]) -> bool:
+    return any(one.finder.may_change(text) for one in rewriters)
+
+
 def _silver(
-    texts: Sequence[str], docs: Sequence[Any], axis: str, rewriter: RuleRewriter, seed: int
+    views: Sequence[View], docs: Sequence[Any], axis: str, rewriter: RuleRewriter, seed: int
 ) -> list[PerturbationPair]:
     """The pairs of one axis."""
     targets = [*rewriter.vocabulary.lexicon.attributes, *([NEUTRAL] if axis == "gender" else [])]
     drawn = []
-    for text, doc in zip(texts, docs, strict=True):
-        found = [m for m in rewriter.finder.find(text, Syntax(doc)) if m.sense.attribute != NEUTRAL]
+    for view, doc in zip(views, docs, strict=True):
+        text = view.original
+        syntax = Syntax(doc, rewriter.vocabulary.lexicon.people)
+        try:
+            mentions = rewriter.finder.find(view.text, syntax)
+        except Unaligned:
+            continue
+        found = [m for m in mentions if m.sense.attribute != NEUTRAL]
         choices = [(m, target) for m in found for target in targets if target != m.sense.attribute]
         if choices:
-            drawn.append((text, doc, *random.Random(f"{seed} {axis} {text}").choice(choices)))
+            drawn.append((view, doc, *random.Random(f"{seed} {axis} {text}").choice(choices)))
     rewritten = rewriter.rewrite_entities(
-        [text for text, *_ in drawn],
-        [[(mention.start, target)] for *_, mention, target in drawn],
+        [view.original for view, *_ in drawn],
+        [[(view.span(mention.start, mention.end)[0], target)] for view, _, mention, target in drawn],
         [doc for _, doc, *_ in drawn],
     )
     return [
-        PerturbationPair(text, mention.found, "non-binary" if target == NEUTRAL else target, new)
-        for (text, _, mention, target), new in zip(drawn, rewritten, strict=True)
-        if new != text
+        PerturbationPair(view.original, mention.found, "non-binary" if target == NEUTRAL else target, new)
+        for (view, _, mention, target), new in zip(drawn, rewritten, strict=True)
+        if new != view.original
     ]
 
 

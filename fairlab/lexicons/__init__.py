@@ -46,6 +46,8 @@ class LexiconFile(LexiconNeeds, total=False):
     idioms: list[str] | None
     figures: Ends | None
     ages: Ends | None
+    wrong: Annotated[list[int], Bounds(2, 2)] | None
+    people: list[str] | None
     pos: dict[str, str] | None
     source: str
     sources: dict[str, str] | None
@@ -99,6 +101,8 @@ class Lexicon:
         idioms: set phrases in which no word counts (*an old friend*).
         figures: of each attribute that an age tells of, the lowest and highest age in years; empty on other axes.
         ages: words that an age must fit, by case-folded form, with the lowest and highest age (*toddler*: 1 to 3).
+        wrong: number of rewrites by rules that were wrong, and of those read; None where none were read.
+        people: further nouns for persons, case-folded, of which the lexicon's words are said (*a deaf seamstress*).
     """
 
     axis: str
@@ -111,6 +115,13 @@ class Lexicon:
     idioms: tuple[str, ...] = ()
     figures: dict[str, tuple[int, int]] = field(default_factory=dict)
     ages: dict[str, tuple[int, int]] = field(default_factory=dict)
+    wrong: tuple[int, int] | None = None
+    people: frozenset[str] = frozenset()
+
+    @property
+    def error_rate(self) -> str:
+        """Share of rewrites by rules that were found wrong, in words."""
+        return f"{self.wrong[0]} of {self.wrong[1]} wrong" if self.wrong else "unmeasured"
 
     def only(self, attributes: Sequence[str]) -> Lexicon:
         """The lexicon of some of its attributes.
@@ -137,7 +148,8 @@ class Lexicon:
     @cached_property
     def sha256(self) -> str:
         """Hash of everything in it and of the list of first names."""
-        content = repr((replace(self, returning=frozenset()), sorted(self.returning)))
+        plain = replace(self, returning=frozenset(), people=frozenset(), wrong=None)
+        content = repr((plain, sorted(self.returning), sorted(self.people)))
         return hashlib.sha256(content.encode() + NAMES.read_bytes()).hexdigest()
 
     def terms(self, attribute: str) -> set[str]:
@@ -230,6 +242,8 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
         tuple(content.get("idioms") or ()),
         _ends("figures", content),
         _ends("ages", content),
+        _wrong(content, path),
+        _people(content, path),
     )
     if unknown := set(lexicon.figures) - set(attributes):
         raise FairlabError(f"{path}: 'figures' names {min(unknown)}, which is none of {', '.join(attributes)}")
@@ -275,6 +289,29 @@ def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
     if not isinstance(neutral.get(ALONE), str) or not neutral[ALONE]:
         raise FairlabError(f"{said} '{ALONE}' too, the form where no noun follows")
     return neutral[ALONE], {key: form for key, form in neutral.items() if key != ALONE}
+
+
+def _wrong(content: dict[str, Any], path: Path) -> tuple[int, int] | None:
+    """Return the number of wrong rewrites and of those read, or None if none were read."""
+    given = content.get("wrong")
+    if given is None:
+        return None
+    wrong, read = given
+    if not 0 <= wrong <= read or not read:
+        raise FairlabError(f"{path}: 'wrong' is {given}; give how many rewrites were wrong, and of how many")
+    return wrong, read
+
+
+def _people(content: dict[str, Any], path: Path) -> frozenset[str]:
+    """Return further nouns for persons, case-folded."""
+    given = [one.strip().casefold() for one in content.get("people") or []]
+    if not all(map(str.isalpha, given)):
+        raise FairlabError(f"{path}: 'people' is no list of single words; give nouns for persons, such as [seamstress]")
+    if marked := set(given) & {
+        str(form).casefold() for rows in (content["words"] or {}).values() for row in rows or [] for form in row[1:]
+    }:
+        raise FairlabError(f"{path}: '{min(marked)}' is a word of the axis, and cannot stand under 'people' as well")
+    return frozenset(given)
 
 
 def _ends(key: str, content: dict[str, Any]) -> dict[str, tuple[int, int]]:

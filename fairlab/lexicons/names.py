@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from fairlab.lexicons import FOLDER, NAMES, load_lexicon
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, fold
 
 COLUMNS = ["name", "gender", "race", "other_sense", "source"]
 GENDERS = ("man", "woman", "both")
@@ -26,7 +26,7 @@ class Name:
         gender: gender of the name's bearers: ``man``, ``woman`` or ``both``.
         race: an attribute of the race lexicon, or empty where its bearers share none or it is not known.
         other_sense: what the word is more often, one of :data:`SENSES`; empty where it is a name.
-        source: where the counts come from.
+        source: where the counts come from; or the list that holds it, without counts.
     """
 
     name: str
@@ -35,15 +35,25 @@ class Name:
     other_sense: str
     source: str
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether its bearers were counted, or it was chosen by hand; other names are found, but stand for none."""
+        return self.source.startswith(("census", "by hand"))
+
+
+def find_name(word: str) -> Name | None:
+    """Return the first name that a word is, whatever its case and accents; None where it is none."""
+    return load_names().get(fold(word))
+
 
 @cache
 def load_names() -> dict[str, Name]:
-    """First names by case-folded form, most frequent first; the file is made by ``experiments/lexicons/build.py``."""
+    """First names by folded form, most frequent first; the file is made by ``experiments/lexicons/build.py``."""
     return read_names(NAMES)
 
 
 def read_names(path: Path) -> dict[str, Name]:
-    """First names of a file by case-folded form, in file order.
+    """First names of a file by folded form, in file order.
 
     Raises:
         FairlabError: a column is missing, a row has more or fewer, a name stands twice, or a gender, race or other
@@ -64,12 +74,12 @@ def read_names(path: Path) -> dict[str, Name]:
                         f"{path}, line {table.line_num}: the {column} '{row[column]}' of {row['name']} is not known; "
                         f"give one of {', '.join(filter(None, values))}"
                     )
-            if not row["name"] or row["name"].casefold() in names:
+            if not row["name"] or fold(row["name"]) in names:
                 raise FairlabError(
                     f"{path}, line {table.line_num}: the name '{row['name']}' is empty or stands twice; "
                     "keep one line of it"
                 )
-            names[row["name"].casefold()] = Name(**row)
+            names[fold(row["name"])] = Name(**row)
     return names
 
 

@@ -12,13 +12,14 @@ from functools import partial
 from typing import Any, Literal
 
 from fairlab.lexicons import Entry, Lexicon, load_lexicon
-from fairlab.rewriting.english.edits import Edit, apply_edits
-from fairlab.rewriting.english.mentions import Mention
+from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.edits import fitted_edits
+from fairlab.rewriting.english.mentions import Mention, Unaligned
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.rules import RuleRewriter
-from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
+from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, parse_views
 from fairlab.rewriting.english.vocabulary import Sense
-from fairlab.text.pipeline import parse
+from fairlab.text.view import Edit, View
 from fairlab.text.words import TermFinder
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -42,6 +43,9 @@ _POLITICAL = frozenset(
     western westerner westerners eastern easterner democratic democracy
     """.split()
 )
+# Between one of the former and a verb, an adjective is somebody.
+_ONE = frozenset("a an this that another every each one some no".split())
+_FINITE = ("VBZ", "VBD", "MD", "WP")
 _SPEAK = frozenset("speak speaks speaking spoke spoken learn learns learned taught teaches".split())
 _POLITICAL_ENDINGS = ("ist", "crat", "ism", "cratic", "istic")  # and their plurals
 
@@ -113,17 +117,22 @@ class BiaserRewriter:
         )
         self.provenance: dict[str, Any] = {"rewriter": "biasers", "seed": seed}
 
-    def copies(self, texts: Sequence[str], *, mentions: Literal["first", "each"]) -> list[list[Copy]]:
-        """For every text, its copies: for its first biaser, or for each, one by every other member of the set.
+    def copies(self, texts: Sequence[str], *, mentions: Literal["first", "each"]) -> list[list[Copy] | Unaligned]:
+        """Return the copies of every text, or why it has none: one for every other member of the set.
 
         Args:
             texts: any number of texts.
             mentions: which biasers are replaced: ``first`` replaces the first one met, ``each`` every distinct one in
                 turn; all mentions of that biaser in the text follow, other biasers stay.
         """
-        found = []
-        for text, doc in zip(texts, parse(texts, entities=self.entities), strict=True):
-            turns = self._turns(text, doc)
+        found: list[list[Copy] | Unaligned] = []
+        views = [read_cased(text) for text in texts]
+        for view, doc in zip(views, parse_views(views, self.entities), strict=True):
+            try:
+                turns = self._turns(view, doc)
+            except Unaligned as error:
+                found.append(error)
+                continue
             chosen = list(turns)[:1] if mentions == "first" else list(turns)
             found.append(
                 [
@@ -144,7 +153,7 @@ class BiaserRewriter:
         del texts
         raise FairlabError("rewriter=biasers is for the augmentation biasers alone; use rewriter=rules")
 
-    def swapped(self, texts: Sequence[str]) -> list[str]:
+    def swapped(self, texts: Sequence[str]) -> list[Any]:
         """Not offered; see :meth:`groups`."""
         return self.groups(texts)
 
@@ -152,9 +161,9 @@ class BiaserRewriter:
         """Start and end of every word of the axis in a text, which no further rewriting may touch."""
         return [(span.start, span.end) for span in self.protected.find(text)]
 
-    def _turns(self, text: str, doc: Any) -> dict[str, Callable[[str], str]]:
+    def _turns(self, view: View, doc: Any) -> dict[str, Callable[[str], str]]:
         """By biaser, in the order of their first mentions, how to turn all its mentions to another member."""
-        syntax = Syntax(doc)
+        text, syntax = view.text, Syntax(doc, self.whole.people)
         listed = [self._as_noun(mention, syntax) for mention in self.rules.finder.find(text, syntax)]
         listed = [mention for mention in listed if mention.sense.attribute != NEUTRAL and not _in_name(mention, doc)]
         unlisted = list(self._unlisted(text, syntax, listed)) if self.entities else []
@@ -164,26 +173,31 @@ class BiaserRewriter:
             biaser = mention.sense.attribute
             starts.setdefault(biaser, mention.start)
             own = [other for other in listed if other.sense.attribute == biaser]
-            turns[biaser] = partial(self._turned, text, syntax, own)
+            turns[biaser] = partial(self._turned, view, syntax, own)
         for start, _, biaser, _ in unlisted:
             starts.setdefault(biaser, start)
             places = [(first, end, entry) for first, end, name, entry in unlisted if name == biaser]
-            turns[biaser] = partial(self._edited, text, places)
+            turns[biaser] = partial(self._edited, view, places)
         return {biaser: turns[biaser] for biaser in sorted(starts, key=starts.__getitem__)}
 
-    def _turned(self, text: str, syntax: Syntax, mentions: list[Mention], member: str) -> str:
-        return self.rules.turn(text, syntax, [(mention, member) for mention in mentions])
+    def _turned(self, view: View, syntax: Syntax, mentions: list[Mention], member: str) -> str:
+        edits = self.rules.edits(view.text, syntax, [(mention, member) for mention in mentions])
+        return view.write(fitted_edits(view.text, edits))
 
-    def _edited(self, text: str, places: list[tuple[int, int, Entry]], member: str) -> str:
-        return apply_edits(text, [Edit(start, end, self._form(entry, member)) for start, end, entry in places])
+    def _edited(self, view: View, places: list[tuple[int, int, Entry]], member: str) -> str:
+        edits = [Edit(start, end, self._form(entry, member)) for start, end, entry in places]
+        return view.write(fitted_edits(view.text, edits))
 
     def _form(self, entry: Entry, member: str) -> str:
         return entry.forms[self.whole.attributes.index(member) + 1] or entry.forms[0]
 
     def _as_noun(self, mention: Mention, syntax: Syntax) -> Mention:
-        """An adjective that stands for a people (*the Chinese are*) as the noun it is; all else as found."""
+        """Return an adjective that stands for people (*the Chinese are*, *this German prefers*) as the noun it is."""
         token = mention.token
         before = token.doc[token.i - 1].lower_ if token.i else ""
+        after = token.doc[token.i + 1].tag_ if token.i + 1 < len(token.doc) else ""
+        if mention.sense.pos == "adjective" and before in _ONE and after in _FINITE and "person" in self.people:
+            return replace(mention, sense=Sense(mention.sense.attribute, self.people["person"]))
         nominal = before == "the" and token.dep_ in (*SUBJECTS, "pobj", "dobj", "conj") and not syntax.modifies(token)
         if mention.sense.pos != "adjective" or not nominal or "people" not in self.people:
             return mention

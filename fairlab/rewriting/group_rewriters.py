@@ -15,6 +15,7 @@ from fairlab.metrics.polarity import Polarity
 from fairlab.protocols import Rewriter
 from fairlab.rewriting.by_llm.kept_facts import FACT_LOST, lost_fact
 from fairlab.rewriting.by_llm.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
+from fairlab.rewriting.english.mentions import UNALIGNED, Unaligned
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.rewriting.word_rewriters import Selection
@@ -41,8 +42,8 @@ class GroupRewriter(Rewriter, Protocol):
         """Every text's neutral version and one version per attribute of the lexicon, in order."""
         ...
 
-    def swapped(self, texts: Sequence[str]) -> list[str]:
-        """Every text with the two attributes of the axis exchanged.
+    def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
+        """Return every text with the two attributes of the axis exchanged, or why it cannot be.
 
         Raises:
             FairlabError: the axis has not two attributes, or the rewriter cannot do it.
@@ -103,8 +104,8 @@ class WordSwapGroups:
         targets = (NEUTRAL, *self.lexicon.attributes)
         return [Versions({target: self.rewriter(text, target) for target in targets}) for text in texts]
 
-    def swapped(self, texts: Sequence[str]) -> list[str]:
-        """Every text with the two attributes exchanged."""
+    def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
+        """Return every text with the two attributes exchanged."""
         return [self.rewriter.swap(text) for text in texts]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
@@ -138,23 +139,31 @@ class RuleGroups:
         self.provenance: dict[str, Any] = {"rewriter": "rules", "seed": seed}
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Versions of every text; nothing fails."""
+        """Return versions of every text, or which word of it is joined to others."""
         targets = (NEUTRAL, *self.lexicon.attributes)
-        return [Versions(dict(zip(targets, row, strict=True))) for row in self.rewriter.versions(texts, targets)]
+        return [
+            _refusal(made) if isinstance(made, Unaligned) else Versions(dict(zip(targets, made, strict=True)))
+            for made in self.rewriter.versions(texts, targets)
+        ]
 
-    def swapped(self, texts: Sequence[str]) -> list[str]:
-        """Every text with the two attributes exchanged."""
-        return self.rewriter.swap_all(texts)
+    def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
+        """Return every text with the two attributes exchanged, or which word of it is joined to others."""
+        return [_refusal(made) if isinstance(made, Unaligned) else made for made in self.rewriter.exchanges(texts)]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
-        """Every text with the person its selected word means turned to the target.
+        """Return every text with the person its selected word means turned to the target, or why it cannot be.
 
         With ``mode="lexical"``, which knows no persons, all words of the selected word's attribute are turned.
         """
         if self.rewriter.mode == "lexical":
             lexical = self.rewriter.lexical
             return [lexical.rewrite(text, one.target, one.source) for text, one in zip(texts, selections, strict=True)]
-        return list(self.rewriter.rewrite_entities(texts, [[(one.start, one.target)] for one in selections]))
+        found = self.rewriter.turn_people(texts, [[(one.start, one.target)] for one in selections])
+        return [_refusal(made) if isinstance(made, Unaligned) else made for made in found]
+
+
+def _refusal(error: Unaligned) -> NotRewritten:
+    return NotRewritten(UNALIGNED, str(error))
 
 
 # The server has said what it has to say about the text; asking again would not help.
@@ -289,7 +298,7 @@ class LLMGroups:
                 "command again to ask for these alone, or leave the texts out with rewriter.unanswered=reject"
             )
 
-    def swapped(self, texts: Sequence[str]) -> list[str]:
+    def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
         """Not offered.
 
         Raises:

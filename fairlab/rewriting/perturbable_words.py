@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
-from fairlab.rewriting.english.mentions import Mention, MentionFinder
+from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.mentions import Mention, MentionFinder, Unaligned
 from fairlab.rewriting.english.one_person import People
-from fairlab.rewriting.english.syntax import Syntax
+from fairlab.rewriting.english.syntax import Syntax, parse_views
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.rewriting.word_rewriters import Selection
-from fairlab.text.pipeline import count_entities, parse
+from fairlab.text.pipeline import count_entities
+from fairlab.text.view import View
 from fairlab.text.words import WORD
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -45,6 +48,7 @@ class PerturbableWords:
         if not axes or len(set(axes)) < len(axes):
             raise FairlabError(f"augmentation.axes must name one axis or more, each once, not {axes}")
         self.mode = mode
+        self.people = frozenset[str]().union(*(lexicon.people for lexicon in lexicons))
         self.finders = {
             lexicon.axis: MentionFinder(Vocabulary(lexicon, seed=0), keep_quotations=False) for lexicon in lexicons
         }
@@ -54,33 +58,47 @@ class PerturbableWords:
 
         Args:
             texts: texts to look in.
-            docs: the texts as parsed, where that has been done.
+            docs: the texts as they are read (:func:`fairlab.rewriting.english.casing.read_cased`), parsed, where that
+                has been done.
         """
+        views = [read_cased(text) for text in texts]
         found: list[dict[str, list[Mention]]] = [{axis: [] for axis in self.finders} for _ in texts]
         listed = [k for k, text in enumerate(texts) if self.may_hold(text)]
         if self.mode == "lexical":
             for k in listed:
                 for axis, finder in self.finders.items():
-                    found[k][axis] = _chosen_from(finder.find_by_neighbours(texts[k]), texts[k])
+                    mentions = _chosen_from(finder.find_by_neighbours(views[k].text), views[k].text)
+                    found[k][axis] = _in_original(mentions, views[k])
             return found
         parsed = (
-            parse((texts[k] for k in listed), entities=self.asks_entities)
-            if docs is None
-            else (docs[k] for k in listed)
+            parse_views((views[k] for k in listed), self._asks_entities) if docs is None else (docs[k] for k in listed)
         )
         for k, doc in zip(listed, parsed, strict=True):
-            syntax = Syntax(doc)
+            text, syntax = views[k].text, Syntax(doc, self.people)
             for axis, finder in self.finders.items():
-                mentions = finder.find(texts[k], syntax)
-                found[k][axis] = _whole(_chosen_from(mentions, texts[k]), People(finder, texts[k], syntax, mentions))
+                try:
+                    mentions = finder.find(text, syntax)
+                except Unaligned:  # the rewriter that is asked for one of them says why it cannot be turned
+                    mentions = finder.find_by_neighbours(text)
+                    found[k][axis] = _in_original(_chosen_from(mentions, text), views[k])
+                    continue
+                whole = _whole(_chosen_from(mentions, text), People(finder, text, syntax, mentions))
+                found[k][axis] = _in_original(whole, views[k])
         return found
 
     def may_hold(self, text: str) -> bool:
         """Whether a text may hold a word of any axis; told without a parse."""
+        return self._may_hold(read_cased(text).text)
+
+    def _may_hold(self, text: str) -> bool:
         return any(finder.may_change(text) for finder in self.finders.values())
 
-    def asks_entities(self, text: str) -> bool:
-        """Whether a text has a name that is told from other things by named entities."""
+    def parsed(self, texts: Iterable[str]) -> Iterator[Any]:
+        """Yield the texts as they are read, parsed, with named entities where a name is told by them."""
+        return parse_views(map(read_cased, texts), self._asks_entities)
+
+    def _asks_entities(self, text: str) -> bool:
+        """Whether a text as it is read has a name that is told from other things by named entities."""
         return any(finder.asks_entities(text) for finder in self.finders.values())
 
     def selections(self, texts: Sequence[str], docs: Sequence[Any] | None = None) -> list[list[Selection]]:
@@ -92,12 +110,12 @@ class PerturbableWords:
         """
         return [
             [
-                Selection(mention.start, mention.found, axis, mention.sense.attribute, target)
+                Selection(mention.start, text[mention.start : mention.end], axis, mention.sense.attribute, target)
                 for axis, mentions in by_axis.items()
                 for mention in {mention.found.casefold(): mention for mention in reversed(mentions)}.values()
                 for target in self._targets(axis, mention.sense)
             ]
-            for by_axis in self.mentions(texts, docs)
+            for text, by_axis in zip(texts, self.mentions(texts, docs), strict=True)
         ]
 
     def _targets(self, axis: str, sense: Sense) -> list[str]:
@@ -115,7 +133,8 @@ class PerturbableWords:
     def attributes(self, text: str) -> Counter[str]:
         """Number of words of every ``axis/attribute`` in a text, told from neighbouring words."""
         counts = Counter[str]()
-        if self.may_hold(text):
+        text = read_cased(text).text
+        if self._may_hold(text):
             for axis, finder in self.finders.items():
                 counts.update(
                     f"{axis}/{mention.sense.attribute}"
@@ -123,6 +142,14 @@ class PerturbableWords:
                     if _counts(mention)
                 )
         return counts
+
+
+def _in_original(mentions: Sequence[Mention], view: View) -> list[Mention]:
+    """Mentions of a text as it is read, with their places in the original."""
+    if view.is_plain:
+        return list(mentions)
+    spans = [view.span(mention.start, mention.end) for mention in mentions]
+    return [replace(one, start=start, end=end) for one, (start, end) in zip(mentions, spans, strict=True)]
 
 
 def _counts(mention: Mention) -> bool:

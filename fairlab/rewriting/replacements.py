@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from fairlab.rewriting.english.edits import Edit, apply_edits, recase
+from fairlab.rewriting.english.edits import apply_edits, recase
 from fairlab.rewriting.english.lexical_agreement import agree
 from fairlab.text.difference import PIECE, stretches
+from fairlab.text.view import Edit
 
 ARTICLES = ("a", "an")
 THIRD_PERSON, PLURAL = ("he", "she"), "they"

@@ -22,8 +22,9 @@ from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, case_by_neighbours, cases_of
 from fairlab.text.difference import stretches
 from fairlab.text.fields import SEPARATOR
+from fairlab.text.view import read_view
 from fairlab.text.words import WORD, Span, TermFinder, word_pieces
-from fairlab.types import FairlabError, Row
+from fairlab.types import FairlabError, Row, fold
 
 HARMS = Path(__file__).with_name("harms.yaml")
 # Words that change with the words around them, not with an attribute.
@@ -95,13 +96,17 @@ class WordsVerifier(TextVerifier):
 
     def __init__(self, lexicon: Lexicon) -> None:
         forms = {form for entry in lexicon.entries for form in entry.forms}
-        self.free = AGREEING | {piece for form in forms for piece in word_pieces(form)} | set(load_names())
+        self.free = (
+            AGREEING
+            | {piece for form in forms for piece in word_pieces(form)}
+            | {piece for name in load_names() for piece in word_pieces(name)}
+        )
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
         """Which word changed that should not have, and in which version."""
-        old = [word.casefold() for word in WORD.findall(source)]
+        old = _folded_words(source)
         for name, text in versions.items():
-            for removed, added in stretches(old, [word.casefold() for word in WORD.findall(text)]):
+            for removed, added in stretches(old, _folded_words(text)):
                 if removed == added:
                     continue
                 for word in removed or added:
@@ -109,6 +114,10 @@ class WordsVerifier(TextVerifier):
                     if word not in self.free and not any(word[:STEM] == verb[:STEM] for verb in other):
                         return f"'{word}' changed in '{name}'"
         return None
+
+
+def _folded_words(text: str) -> list[str]:
+    return [fold(word) for word in WORD.findall(read_view(text).text)]
 
 
 class KindsVerifier(TextVerifier):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+from fairlab.text.cleaning import PARAGRAPH
 from fairlab.types import FairlabError, missing_extra
 
 # The first that is installed is taken; both are spaCy's small English model, the former a copy on the package index.
@@ -81,13 +82,28 @@ def parse(texts: Iterable[str], *, entities: bool | Callable[[str], bool] = Fals
     pipeline = load_pipeline()
     for some in _lots(texts):
         with _threads().limit(limits=1):
-            docs = list(pipeline.pipe(some, batch_size=AT_ONCE))
+            docs = _whole(some, pipeline.pipe(_paragraphs(some), batch_size=AT_ONCE))
             asked = [
                 doc for doc, text in zip(docs, some, strict=True) if entities and (entities is True or entities(text))
             ]
             for _ in pipeline.get_pipe("ner").pipe(asked, batch_size=AT_ONCE) if asked else ():
                 pass  # the documents themselves are given their entities
         yield from docs
+
+
+def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
+    """The paragraphs of the texts, which are parsed by themselves so that none changes what another is read as."""
+    for text in texts:
+        yield from text.split(PARAGRAPH) if PARAGRAPH in text else (text,)
+
+
+def _whole(texts: Sequence[str], parsed: Iterable[Any]) -> list[Any]:
+    """The documents of the texts, from those of their paragraphs."""
+    from spacy.tokens import Doc
+
+    parsed = iter(parsed)
+    docs = [[next(parsed) for _ in range(text.count(PARAGRAPH) + 1)] for text in texts]
+    return [some[0] if len(some) == 1 else Doc.from_docs(some) for some in docs]
 
 
 def _lots(texts: Iterable[str]) -> Iterator[list[str]]:

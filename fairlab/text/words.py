@@ -6,11 +6,16 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from fairlab.text.view import read_view
+from fairlab.types import fold
+
 WORD = re.compile(r"\w+")
 WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # what follows an apostrophe is a word of its own, as for listed words
 # A listed word joined to another by a hyphen is a word of its own ("man-made"), but not after or before these.
 JOINED_AFTER = frozenset("ex half step great grand non anti pro co mid all year".split())
 JOINED_BEFORE = frozenset("owned led only dominated run like in turned to of born and or".split())
+_BEFORE = re.compile(r"(\w+)(\W*)$")
+_AFTER = re.compile(r"(\W*)(\w+)")
 
 
 @dataclass(frozen=True)
@@ -23,12 +28,12 @@ class Span:
 
 
 def word_pieces(term: str) -> tuple[str, ...]:
-    """A term as case-folded runs of word characters: ``father-in-law`` is three pieces, ``he's`` two."""
-    return tuple(WORD.findall(term.casefold()))
+    """Return a term as folded runs of word characters: ``father-in-law`` is three pieces, ``he's`` two."""
+    return tuple(WORD.findall(fold(term)))
 
 
 class TermFinder:
-    """Occurrences of a list of terms in texts: case-folded, at word boundaries, longest match first.
+    """Occurrences of a list of terms in texts: without case and accents, at word boundaries, longest match first.
 
     Multi-word and hyphenated terms count as units, so ``mother-in-law`` is one occurrence and no ``mother``.
     A possessive or a contraction counts for its word: ``father's`` and ``he'll`` hold ``father`` and ``he``.
@@ -44,10 +49,17 @@ class TermFinder:
             self.longest[pieces[0]] = max(len(pieces), self.longest.get(pieces[0], 0))
 
     def find(self, text: str) -> Iterator[Span]:
-        """Yield the occurrences in ``text`` from left to right, never overlapping."""
-        if self.longest.keys().isdisjoint(map(str.casefold, WORD.findall(text))):  # cheaper than what follows
+        """Yield the occurrences in a text as it is given, from left to right, never overlapping."""
+        view = read_view(text)
+        for span in self.find_read(view.text):
+            yield span if view.is_plain else Span(*view.span(span.start, span.end), span.term)
+
+    def find_read(self, text: str) -> Iterator[Span]:
+        """Yield the occurrences in a text as it is read, see :func:`fairlab.text.view.read_view`."""
+        folded = str.casefold if text.isascii() else fold
+        if self.longest.keys().isdisjoint(map(folded, WORD.findall(text))):  # cheaper than what follows
             return
-        words = [(match.group().casefold(), match.start(), match.end()) for match in WORD.finditer(text)]
+        words = [(folded(match.group()), match.start(), match.end()) for match in WORD.finditer(text)]
         position = 0
         while position < len(words):
             step = 1
@@ -58,6 +70,22 @@ class TermFinder:
                     yield Span(words[position][1], words[position + step - 1][2], self.terms[pieces])
                     break
             position += step
+
+
+def in_compound(text: str, span: Span) -> bool:
+    """Return whether a hyphen, or the ending of *don't*, joins a word to one that makes another word of it."""
+    if text[span.end + 1 : span.end + 2] in ("t", "T") and text[span.end : span.end + 1] in ("'", "’"):
+        return True
+    if text[span.start - 1 : span.start] == "'" and text[span.start - 2 : span.start - 1].isalpha():  # D'Angelo
+        return True
+    if text[span.start - 1 : span.start] == "-" and span.start > 1 and text[span.start - 2].isalnum():
+        before = _BEFORE.search(text[max(0, span.start - 30) : span.start - 1])
+        if before and before[1].casefold() not in JOINED_AFTER:
+            return True
+    if text[span.end : span.end + 1] == "-" and text[span.end + 1 : span.end + 2].isalnum():
+        after = _AFTER.match(text[span.end + 1 : span.end + 30])
+        return after is not None and after[2].casefold() not in JOINED_BEFORE
+    return False
 
 
 def match_case(original: str, replacement: str) -> str:

@@ -35,6 +35,30 @@ def test_groups_are_made_of_texts_and_of_a_data_set(tmp_path):
     assert Record.load(tmp_path / "made").status == "finished"
 
 
+def test_what_was_left_out_is_told(tmp_path, capsys):
+    texts = ["He is a nurse.", "The rain fell all day.", "She said that ¬he left."]
+    groups = fairlab.augment(texts, "counterfactual_groups", axis="gender", output=tmp_path / "made")
+    assert groups["source_text"] == texts[:1]
+    said = capsys.readouterr().out
+    assert said.startswith(
+        "1 rows written of 3 read; 1 rows without a word of the axis; 1 rejected: rewriter: a word is joined to others"
+    )
+    (rejected,) = (tmp_path / "made").glob("reject*")
+    assert "'he' cannot be told from what it is joined to" in rejected.read_text(encoding="utf-8")
+    fairlab.augment(texts[:1], "counterfactual_groups", axis="gender")
+    assert capsys.readouterr().out == ""
+
+
+def test_how_often_rules_are_wrong_is_told_by_manifest_notes_and_report(tmp_path):
+    folder = tmp_path / "made"
+    fairlab.augment(["A Muslim baker sang."], "counterfactual_groups", axis="religion", output=folder)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["made_by"]["rewrites_by_rules"] == {"religion": "unmeasured"}
+    told = "rewrites by rules on the axis religion: unmeasured"
+    assert told in [note.text for note in Record.load(folder).notes]
+    assert told in (folder / "report.html").read_text(encoding="utf-8")
+
+
 @pytest.fixture
 def small(tmp_path):
     """Settings of a training that takes a moment."""

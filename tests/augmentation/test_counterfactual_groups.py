@@ -1,10 +1,10 @@
 import pytest
 
-from fairlab.augmentation.counterfactual_groups import CounterfactualGroups
+from fairlab.augmentation.counterfactual_groups import NOTHING_TO_TURN, CounterfactualGroups
 from fairlab.lexicons import load_lexicon
 from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten, Versions
-from fairlab.rewriting.group_rewriters import NO_WORD, LLMGroups, WordSwapGroups
+from fairlab.rewriting.group_rewriters import NO_WORD, LLMGroups, RuleGroups, WordSwapGroups
 from fairlab.types import FairlabError, Row
 
 GENDER = load_lexicon("gender")
@@ -33,6 +33,12 @@ def test_a_text_without_a_word_of_the_axis_is_counted_and_not_asked_about():
 
     (made,) = CounterfactualGroups(rewriter=Never(lexicon=GENDER)).make([row("They saw it rain.")])
     assert (made.rows, made.reason, made.counts) == ((), "", {NO_WORD: 1})
+
+
+def test_a_text_whose_words_mean_no_person_is_counted_apart_from_rejects():
+    rewriter = RuleGroups(lexicon=load_lexicon("disability"))
+    (made,) = CounterfactualGroups(rewriter=rewriter).make([row("A blind corner lay ahead.")])
+    assert (made.rows, made.reason, made.counts) == ((), "", {NOTHING_TO_TURN: 1})
 
 
 def test_polarity_is_counted_before_the_filter():

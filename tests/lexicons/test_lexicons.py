@@ -1,6 +1,8 @@
+from pathlib import Path
+
 import pytest
 
-from fairlab.lexicons import Lexicon, LexiconFile, load_lexicon
+from fairlab.lexicons import Lexicon, LexiconFile, load_lexicon, read_lexicon
 from fairlab.lexicons.names import load_names, load_not_people, read_names
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -34,7 +36,7 @@ def test_a_form_equal_to_the_neutral_one_marks_nothing():
 
 def test_an_unknown_axis_names_those_there_are():
     with pytest.raises(
-        FairlabError, match="no lexicon for the axis 'shoe size'; there are lexicons for: age, ethnicity, gender"
+        FairlabError, match="no lexicon for the axis 'shoe size'; there are lexicons for: age, disability, ethnicity"
     ):
         load_lexicon("shoe size")
 
@@ -46,7 +48,9 @@ ATTRIBUTES = {
 }
 
 
-@pytest.mark.parametrize("axis", ["age", "ethnicity", "gender", "nationality", "orientation", "race", "religion"])
+@pytest.mark.parametrize(
+    "axis", ["age", "disability", "ethnicity", "gender", "nationality", "orientation", "race", "religion"]
+)
 def test_every_built_in_lexicon_is_sound(axis):
     lexicon = load_lexicon(axis)
     assert lexicon.attributes == ATTRIBUTES.get(axis, lexicon.attributes)
@@ -120,7 +124,7 @@ WRONG = (
 def test_a_key_of_a_lexicon_of_another_type_is_one_sentence_that_names_it(tmp_path, key, wrong):
     lines = {"axis": "pets", "attributes": "[cat, dog]", "words": "{a: [[n, cat, dog]]}"} | {key: wrong}
     path = write(tmp_path, "".join(f"{name}: {value}\n" for name, value in lines.items()))
-    if (key, wrong) in {("alone", "''"), ("idioms", "[a]"), ("returning", "[a]")}:
+    if (key, wrong) in {("alone", "''"), ("idioms", "[a]"), ("people", "[a]"), ("returning", "[a]")}:
         assert load_lexicon(path).axis == "pets"
         return
     with pytest.raises(FairlabError) as caught:
@@ -247,3 +251,40 @@ def test_neutral_forms_by_context_belong_to_an_entry():
     assert (jewish.before_person, jewish.before_noun) == ("", None)
     assert religion.only(["muslim", "jewish"]).entries[0].before_person == ""
     assert religion.counterparts("jewish", "neutral")["jewish"] == "religious"  # word lists see no syntax
+
+
+OWN = {
+    "axis": "hearing",
+    "attributes": ["deaf", "hearing"],
+    "words": {"adjectives": [["", "deaf", "hearing"]]},
+    "pos": {"adjectives": "adjective"},
+}
+
+
+def test_a_lexicon_says_how_often_its_rewrites_were_wrong():
+    assert read_lexicon(OWN, Path("own.yaml")).error_rate == "unmeasured"
+    assert read_lexicon({**OWN, "wrong": [4, 100]}, Path("own.yaml")).error_rate == "4 of 100 wrong"
+    assert load_lexicon("gender").error_rate != "unmeasured"
+    assert load_lexicon("religion").error_rate == "unmeasured"
+
+
+@pytest.mark.parametrize("given", [[5, 4], [-1, 4], [0, 0]])
+def test_a_rate_that_is_none_is_refused(given):
+    with pytest.raises(FairlabError, match=r"own\.yaml: 'wrong' is .*; give how many rewrites were wrong, and of how"):
+        read_lexicon({**OWN, "wrong": given}, Path("own.yaml"))
+
+
+def test_a_lexicon_may_add_nouns_for_persons():
+    assert read_lexicon({**OWN, "people": ["Seamstress"]}, Path("own.yaml")).people == {"seamstress"}
+
+
+@pytest.mark.parametrize(
+    ("people", "message"),
+    [
+        (["tea lady"], "'people' is no list of single words"),
+        (["deaf"], "'deaf' is a word of the axis, and cannot stand under 'people' as well"),
+    ],
+)
+def test_people_that_cannot_be_are_refused(people, message):
+    with pytest.raises(FairlabError, match=rf"own\.yaml: {message}"):
+        read_lexicon({**OWN, "people": people}, Path("own.yaml"))

@@ -98,3 +98,12 @@ def test_held_are_the_words_of_the_axis(rewriter):
 def test_a_bad_setting():
     with pytest.raises(FairlabError, match=r"rewriter\.names must be swap or keep, not drop"):
         BiaserRewriter(lexicon=load_lexicon("gender"), names="drop")
+
+
+def test_a_person_is_turned_in_all_places():
+    ethnicity = BiaserRewriter(lexicon=load_lexicon("ethnicity"))
+    text = "The man is a German. It is the German who wrote the note, and this German prefers beer."
+    copies = {copy.biaser: copy.text for copy in ethnicity.copies([text], mentions="first")[0]}
+    assert all("German" not in copy for copy in copies.values())
+    assert copies["swedish"] == text.replace("German", "Swede")
+    assert copies["chinese"] == text.replace("German", "Chinese person")

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from string import ascii_uppercase
 from typing import Literal
 
-from fairlab.lexicons.names import load_names
+from fairlab.lexicons.names import find_name
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import SAID, Reply, Request, estimated_tokens
 from fairlab.rewriting.by_llm.prompt import load_prompt
-from fairlab.rewriting.english.edits import Edit, apply_edits, starts_sentence
+from fairlab.rewriting.english.edits import apply_edits, starts_sentence
+from fairlab.text.view import Edit
 from fairlab.text.words import WORD
 from fairlab.types import FairlabError
 
@@ -162,6 +163,4 @@ def _names(text: str) -> list[str]:
     """Capitalised words that begin no sentence, and first names that do."""
     plain = _PLACE.sub("   ", text)
     words = [match for match in WORD.finditer(plain) if match[0][:1].isupper() and len(match[0]) > 1]
-    return [
-        match[0] for match in words if not starts_sentence(plain, match.start()) or match[0].casefold() in load_names()
-    ]
+    return [match[0] for match in words if not starts_sentence(plain, match.start()) or find_name(match[0])]

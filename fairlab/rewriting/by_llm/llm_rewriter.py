@@ -48,9 +48,9 @@ class NotRewritten:
     """Why a text has no rewrite.
 
     Attributes:
-        outcome: kind of the fault, in a few words: how the exchange with the model ended, or what is wrong with what it
-            wrote.
-        reason: the fault in words.
+        outcome: kind of the fault, in a few words: how the exchange with the model ended, what is wrong with what it
+            wrote, or the rules' own cause.
+        reason: what in particular was wrong with this text.
     """
 
     outcome: str

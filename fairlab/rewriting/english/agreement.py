@@ -126,3 +126,11 @@ def possessive(noun: str, ending: str) -> str:
     if noun.endswith("s"):
         return mark if is_plural_noun(noun.split()[-1].lower()) and noun[:1].islower() else ending
     return mark + "s" if len(ending) == 1 else ending
+
+
+@lru_cache(maxsize=20_000)
+def is_known(word: str) -> bool:
+    """Return whether a dictionary of English holds a word or a form of it; names and the shortest words are in none."""
+    from lemminflect import getAllLemmas
+
+    return bool(getAllLemmas(word))

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from fairlab.rewriting.english.agreement import article, possessive
+from fairlab.text.cleaning import PARAGRAPH
+from fairlab.text.view import Edit
 from fairlab.text.words import match_case
 
 _ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 _ENDING = re.compile(r"['’](?:s\b|S\b)?(?![A-Za-z])")
 _BLANK = re.compile(r"\s+")
 _NEXT_WORD = re.compile(r"\W*(\w+)")
-_SENTENCE_END = re.compile(r"(?:^|[.!?:]\s*[\"'”’)]?|\n)\s*[\"'“‘(]*$")
-
-
-@dataclass(frozen=True)
-class Edit:
-    """``text[start:end]`` becomes ``new``; an empty ``new`` drops the word with the blank after it."""
-
-    start: int
-    end: int
-    new: str
+NEAR = 2  # words between adjectives of one person, at most
+_SENTENCE_END = re.compile(rf"(?:^|[.!?:]\s*[\"'”’)]?|\n|{PARAGRAPH})\s*[\"'“‘(]*$")
 
 
 def recase(found: str, listed: str, new: str) -> str:
@@ -36,8 +30,19 @@ def starts_sentence(text: str, start: int) -> bool:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text with all edits made, and articles, possessives and capitals put right around them."""
-    pieces: list[str] = []
+    """Return the text with all edits made, and articles, possessives and capitals put right around them."""
+    pieces, position = [], 0
+    for edit in fitted_edits(text, edits):
+        pieces += [text[position : edit.start], edit.new]
+        position = edit.end
+    return "".join([*pieces, text[position:]])
+
+
+def fitted_edits(text: str, edits: Iterable[Edit]) -> Iterator[Edit]:
+    """Yield the edits from left to right, and those that put articles, possessives and capitals right around them.
+
+    An edit with an empty ``new`` drops the blank after its word too.
+    """
     position = 0
     edits = sorted(edits, key=lambda edit: edit.start)
     starts = {edit.start for edit in edits}
@@ -47,18 +52,17 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
         new, end = edit.new, edit.end
         ending = _ENDING.match(text, end)
         if new and ending and end not in starts and not _is_quote(text, edit, ending):
-            end = ending.end()
-            new += possessive(new, ending.group())
+            made = possessive(new, ending.group())
+            new, end = (new, end) if made == ending.group() else (new + made, ending.end())
         if not new and (blank := _BLANK.match(text, end)):
             end = blank.end()
         if starts_sentence(text, edit.start) and text[edit.start : edit.start + 1].isupper():
             new = new[:1].upper() + new[1:]
             if not new and end < len(text):
                 new, end = text[end].upper(), end + 1
-        before = text[position : edit.start]
-        pieces += [_with_article(before, new, text, end), new]
+        yield from _article_before(text, position, edit.start, new, end)
+        yield Edit(edit.start, end, new)
         position = end
-    return "".join([*pieces, text[position:]])
 
 
 def _is_quote(text: str, edit: Edit, ending: re.Match[str]) -> bool:
@@ -69,14 +73,38 @@ def _is_quote(text: str, edit: Edit, ending: re.Match[str]) -> bool:
     return opened or not text[edit.start : edit.end].casefold().endswith("s")
 
 
-def _with_article(before: str, new: str, text: str, end: int) -> str:
-    """What stands before a replacement, its last *a* or *an* fitted to the replacement."""
-    match = _ARTICLE.search(before[-12:])
+def _article_before(text: str, position: int, start: int, new: str, end: int) -> Iterator[Edit]:
+    """Yield the edit that fits *a* or *an* before a replacement to it, if any does not fit.
+
+    Args:
+        text: the text.
+        position: offset after what is changed already.
+        start: offset of the replacement.
+        new: the replacement.
+        end: offset after what it replaces.
+    """
+    first = max(position, start - 12)
+    match = _ARTICLE.search(text[first:start])
     if not match:
-        return before
+        return
     following = _NEXT_WORD.match(new + text[end : end + 60] if new.strip() else text[end : end + 60])
-    if not following:
-        return before
-    fitting = match_case(match[1], article(following[1]))
-    start = len(before) - len(before[-12:]) + match.start(1)
-    return before[:start] + fitting + before[start + len(match[1]) :]
+    if following:
+        fitting = match_case(match[1], article(following[1]))
+        if fitting != match[1]:
+            yield Edit(first + match.start(1), first + match.end(1), fitting)
+
+
+def say_once(text: str, edits: Sequence[Edit], adjectives: Container[int]) -> list[Edit]:
+    """Return the edits without an adjective said twice of one person.
+
+    *A young, tall girl* is *a middle-aged, tall woman*, not *a middle-aged, tall middle-aged woman*.
+    """
+    said: Edit | None = None
+    found = []
+    for edit in edits:
+        first, _, rest = edit.new.partition(" ")
+        beside = said is not None and len(text[said.end : edit.start].split()) <= NEAR
+        twice = beside and rest and said is not None and first.casefold() == said.new.casefold()
+        found.append(replace(edit, new=rest) if twice else edit)
+        said = edit if edit.start in adjectives else said
+    return found

@@ -12,6 +12,7 @@ from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL
 
 EITHER = "either"  # stands for the attribute of *he or she*
+ALTERNATIVE = (" or ", "/", " / ")  # what stands between two words for either of two people
 
 
 @dataclass(frozen=True)
@@ -66,13 +67,16 @@ class Exchanged:
 
 
 def _join_alternatives(mentions: list[Mention], text: str) -> list[Mention]:
-    """The mentions, with *he or she* and *his/her* as one that stands where both stood, in the case of the latter."""
+    """The mentions, with *he or she*, *his/her* and *husband/wife* as one that stands where both stood.
+
+    It is in the case of the latter.
+    """
     joined: list[Mention] = []
     for mention in mentions:
         before = joined[-1] if joined else mention
         between = text[before.end : mention.start]
-        pronouns = before.sense.pos == mention.sense.pos == "pronoun"
-        if pronouns and between.lower() in (" or ", "/") and before.sense.attribute != mention.sense.attribute:
+        alike = before.sense.pos == mention.sense.pos == "pronoun" or before.sense.entry is mention.sense.entry
+        if alike and between.lower() in ALTERNATIVE and before.sense.attribute not in (mention.sense.attribute, EITHER):
             found = match_case(before.found, mention.found)
             mention = replace(mention, start=before.start, found=found, sense=Sense(EITHER, mention.sense.entry))
             joined.pop()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+from fairlab.lexicons.names import find_name
 
 # A name after one of these is a surname ("Mr. James"), unless another follows ("Mr. James Smith").
 BEFORE_SURNAMES = frozenset(
@@ -45,6 +48,9 @@ _BEFORE_THINGS = frozenset(
 )
 _STORMS = frozenset("hurricane cyclone typhoon storm".split())
 _ARTICLES = frozenset(("the", "a", "an"))
+_NAME_PAIR = re.compile(r"\b([^\W\d_a-z]\w+)(?: [A-Z]\.)?(?= ([^\W\d_a-z]\w+))")
+_JOINED_BEFORE = re.compile(r"(?<![\w-])([^\W\d_a-z]\w*)-$")
+_JOINED_AFTER = re.compile(r"-([^\W\d_a-z]\w*)(?![\w-])")
 
 
 @dataclass(frozen=True)
@@ -121,3 +127,40 @@ def is_first_name(beside: Neighbours, *, other_sense: bool, before_is_first: boo
     if beside.follows_name:
         return beside.precedes_name and before_is_first and not other_sense
     return beside.precedes_name or not other_sense
+
+
+def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return start and end of a first name with the one that a hyphen joins to it, if any: *Jean-Luc*.
+
+    Args:
+        text: the text.
+        start: offset of a listed first name.
+        end: offset after it.
+    """
+    before = _JOINED_BEFORE.search(text, max(0, start - 30), start)
+    after = _JOINED_AFTER.match(text, end)
+    start = before.start() if before and find_name(before[1]) else start
+    return start, after.end() if after and find_name(after[1]) else end
+
+
+def last_names(text: str, *, whole: bool = False) -> set[str]:
+    """Return the words that stand after a first name somewhere in a text: alone, they are no first names either.
+
+    Args:
+        text: the text.
+        whole: whether the words must end their name, so that they are no first names before another word either, as in
+            *Jackson Arrives*.
+    """
+    return {
+        pair[2]
+        for pair in _NAME_PAIR.finditer(text)
+        if pair[1].casefold() not in BEFORE_FIRST_NAMES
+        and find_name(pair[1])
+        and not (whole and text[pair.end(2) + 1 : pair.end(2) + 2].isupper() and text[pair.end(2)] == " ")
+    }
+
+
+def is_demonym(word: str) -> bool:
+    """Return whether a capitalised word tells whence somebody is: *Spaniard Juan Carlos*."""
+    folded = word.casefold()
+    return len(word) > 5 and folded.endswith(("ian", "iard", "ese", "german", "mexican")) and find_name(word) is None

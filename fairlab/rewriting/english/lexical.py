@@ -8,35 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
-from fairlab.rewriting.english.agreement import (
-    article,
-    possessive,
-)
+from fairlab.rewriting.english.agreement import article, possessive
+from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.edits import recase
-from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
-from fairlab.rewriting.english.lexical_agreement import MODALS, agree, piece
+from fairlab.rewriting.english.everybody import ALTERNATIVE
+from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name, whole_name
+from fairlab.rewriting.english.lexical_actions import Action, WithAccents, surfaces
+from fairlab.rewriting.english.lexical_agreement import MODALS, agree, piece, piece_spans
 from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, SUBJECT, case_by_neighbours
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
+from fairlab.text.view import Edit, View
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
-from fairlab.types import NEUTRAL
+from fairlab.types import NEUTRAL, fold
 
 # Texts as words (even places) and what stands between them (odd places).
 _split = re.compile(r"(\W+)").split
 _BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
 _BE = frozenset("is was are were be been being am s re".split())
-
-
-class Action(NamedTuple):
-    """What happens to one surface form on the way to a target."""
-
-    kind: str  # plain, ambiguous, subject, word, name, title, longer, same
-    new: str
-    sense: Sense
-    neutral: bool = False  # a neutral form of one word, given an attribute back
 
 
 class LexicalRules:
@@ -67,27 +58,27 @@ class LexicalRules:
         if table is None:
             table = self._table(lambda attribute: target if source in (None, attribute) else attribute)
             self.tables[target, source] = table
-        return self._run(text, table, target, source)
+        return self._run(read_cased(text), table, target, source)
 
     def exchange(self, text: str, other: dict[str, str]) -> str:
         """``text`` with every attribute turned to the one ``other`` names."""
         table = self.tables.get(("", None))
         if table is None:
             table = self.tables["", None] = self._table(lambda attribute: other.get(attribute, attribute))
-        return self._run(text, table, "")
+        return self._run(read_cased(text), table, "")
 
     def _table(self, goal: Callable[[str], str]) -> dict[str, Action]:
         """The action for every way of writing every single-word form, and for the first words of longer ones."""
         table: dict[str, Action] = {}
         for first in self.longer:
-            for surface in _surfaces(first):
+            for surface in surfaces(first):
                 table[surface] = Action("longer", "", Sense(NEUTRAL, None))
         for term, senses in self.vocabulary.senses.items():
             if len(word_pieces(term)) != 1:
                 continue
             sense = senses[0]
             target = goal(sense.attribute)
-            for surface in _surfaces(_listed(self.vocabulary, sense, term)):
+            for surface in surfaces(_listed(self.vocabulary, sense, term)):
                 action = self._action(surface, sense, target)
                 if action is not None and (surface not in table or table[surface].kind == "longer"):
                     kind = f"longer {action.kind}" if term in self.longer else action.kind
@@ -126,21 +117,27 @@ class LexicalRules:
                 return Action("subject" if changes_number else "plain", new, sense)
         return None
 
-    def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> str:
+    def _run(self, view: View, table: dict[str, Action], target: str, source: str | None = None) -> str:
+        """Return the original of a view with its text turned by a table."""
+        text = view.text
         pieces = _split(text)
+        if not text.isascii():
+            table = WithAccents(table)
+        elif table.keys().isdisjoint(pieces):  # sooner than what follows
+            return view.original
         hits = [place for place, word in zip(range(0, len(pieces), 2), pieces[::2], strict=True) if word in table]
         if not hits:
-            return text
+            return view.original
         if target and target != NEUTRAL:
             neutral = [table[pieces[place]].neutral for place in hits]
             if any(neutral) and (not all(neutral) or self._several_people(pieces, hits[0])):
                 hits = [place for place, is_neutral in zip(hits, neutral, strict=True) if not is_neutral]
-        spans = protected_spans(text, quotations=self.keep_quotations)
-        if spans:
-            offsets = _offsets(pieces)
-            hits = [place for place in hits if not any(start <= offsets[place] < end for start, end in spans)]
+        kept = protected_spans(text, quotations=self.keep_quotations)
+        spans = piece_spans(pieces) if kept or not view.is_plain else []
+        if kept:
+            hits = [place for place in hits if not any(start <= spans[place][0] < end for start, end in kept)]
         if target and ("/" in text or " or " in text.lower()):
-            hits = _join_alternatives(pieces, hits, table)
+            hits = _join_alternatives(pieces, spans, hits, table)
         hyphens = "-" in text
         work = _Work(self, pieces, target, source)
         for place, action in [(place, table[pieces[place]]) for place in hits]:
@@ -148,7 +145,12 @@ class LexicalRules:
                 pieces[place] = action.new
             elif action.kind != "same" and pieces[place]:  # empty: part of a longer term that is turned already
                 work.turn(place, action)
-        return "".join(pieces)
+        if view.is_plain:
+            made = "".join(pieces)
+            return view.cased(made) if view.cased else made
+        return view.write(
+            Edit(*span, new) for span, new in zip(spans, pieces, strict=True) if new != text[slice(*span)]
+        )
 
     def _several_people(self, pieces: list[str], place: int) -> bool:
         return any(is_people(word.lower()) for word in pieces[:place:2])
@@ -172,6 +174,8 @@ class _Work:
     def in_compound(self, place: int) -> bool:
         """Whether a hyphen, or the ending of *don't*, joins the word to another one."""
         before, after = self.gap(place - 1), self.gap(place + 1)
+        if before == "'" and self.word(place - 2):  # D'Angelo
+            return True
         if after in ("'", "’") and self.word(place + 2) in ("t", "T"):
             return True
         if before == "-" and self.word(place - 2) and self.word(place - 2).casefold() not in JOINED_AFTER:
@@ -187,7 +191,8 @@ class _Work:
                 return
             kind = kind.removeprefix("longer").strip()
             action = action._replace(kind=kind)
-        if not kind or kind == "same" or self.in_compound(place):
+        joined = kind == "name" and "-" in (self.gap(place - 1), self.gap(place + 1)) and self._joined_name(place)
+        if not kind or kind == "same" or (not joined and self.in_compound(place)):
             return
         if kind == "plain":
             self.pieces[place] = action.new
@@ -217,7 +222,7 @@ class _Work:
         following = self.word(place + 2).lower()
         if self.gap(place + 1) != " " or not following or following in NOT_POSSESSED:
             return ""
-        return "person" if is_person(following) else "noun"
+        return "person" if is_person(following, self.rules.vocabulary.lexicon.people) else "noun"
 
     def _turn_ambiguous(self, place: int, action: Action) -> None:
         found, goal = self.pieces[place], action.new
@@ -230,33 +235,46 @@ class _Work:
     def _turn_longer(self, place: int) -> bool:
         """Turn a term of several words that begins here, if there is one."""
         vocabulary = self.rules.vocabulary
-        for words, term in self.rules.longer[self.pieces[place].casefold()]:
+        for words, term in self.rules.longer[fold(self.pieces[place])]:
             last = place + 2 * len(words) - 2
             if last >= len(self.pieces) or any(
-                self.word(place + 2 * number).casefold() != word for number, word in enumerate(words)
+                fold(self.word(place + 2 * number)) != word for number, word in enumerate(words)
             ):
                 continue
             sense = vocabulary.senses[term][0]
             target = self.target or next(a for a in vocabulary.lexicon.attributes if a != sense.attribute)
-            if (
-                sense.attribute in (target, NEUTRAL)
-                or sense.entry is None
-                or self.source not in (None, sense.attribute)
-            ):
+            if sense.attribute in (target, NEUTRAL) or self.source not in (None, sense.attribute):
                 return True
             found = "".join(self.pieces[place : last + 1])
             if sense.pos == "name" and not (found[:1].isupper() and self.rules.swap_names):
                 return True
-            listed = sense.entry.forms[vocabulary.column(sense.attribute)]
+            if sense.entry is None:  # a name of the list: Jean-Luc
+                self._put(place, last, match_case(found, vocabulary.name(found, sense, target, set())))
+                return True
             new = vocabulary.form(sense.entry, target, self._noun_after(last))
-            self._put(place, last, recase(found, listed, new))
+            self._put(place, last, recase(found, vocabulary.listed(sense), new))
             return True
         return False
+
+    def _joined_name(self, place: int) -> bool:
+        """Make one word of a first name and the one that a hyphen joins to it, *Mary-Jane*; whether there is one."""
+        begin = max(0, place - 2)
+        text = "".join(self.pieces[begin : place + 3])
+        start = len("".join(self.pieces[begin:place]))
+        first, last = whole_name(text, start, start + len(self.pieces[place]))
+        before, after = first < start, last > start + len(self.pieces[place])
+        if before:
+            self.pieces[place] = "".join(self.pieces[place - 2 : place + 1])
+            self.pieces[place - 2 : place] = ["", ""]
+        if after:
+            self.pieces[place] += "".join(self.pieces[place + 1 : place + 3])
+            self.pieces[place + 1 : place + 3] = ["", ""]
+        return before or after
 
     def _turn_name(self, place: int, action: Action) -> None:
         found = self.pieces[place]
         vocabulary = self.rules.vocabulary
-        known = vocabulary.names.get(found.casefold())
+        known = vocabulary.names.get(fold(found))
         beside = self.beside(place)
         if beside.precedes_place:
             return
@@ -301,7 +319,9 @@ class _Work:
         following = self.word(place + 2).lower()
         if other == "verb":
             return before not in _BEFORE_VERBS and following not in ("the", "our", "their", "this", "these")
-        if self.gap(place + 1) == " " and (is_person(following) or following in self.rules.vocabulary.senses):
+        if self.gap(place + 1) == " " and (
+            self._noun_after(place) == "person" or following in self.rules.vocabulary.senses
+        ):
             return True
         if before in _BE and self.gap(place + 1) != " ":
             return self.word(place - 4).lower() in ("he", "she", "they", "i", "you", "we", "who") or before in (
@@ -342,27 +362,30 @@ class _Work:
         return ""
 
 
-def _join_alternatives(pieces: list[str], hits: list[int], table: dict[str, Action]) -> list[int]:
+def _join_alternatives(
+    pieces: list[str], spans: list[tuple[int, int]], hits: list[int], table: dict[str, Action]
+) -> list[int]:
     """Leave one pronoun of *he or she* and *his/her*, the latter; the places of the hits after that."""
     places: list[int] = []
+    joined = set[int]()
     removed = 0
     for hit in hits:
         place = hit - removed
         first = places[-1] if places else place
         senses = [table[pieces[place]].sense for place in (first, place)]
-        pronouns = all(sense.pos == "pronoun" for sense in senses) and senses[0].attribute != senses[1].attribute
-        if pronouns and "".join(pieces[first + 1 : place]).lower() in (" or ", "/"):
+        alike = all(sense.pos == "pronoun" for sense in senses) or senses[0].entry is senses[1].entry
+        between = "".join(pieces[first + 1 : place]).lower()
+        differ = senses[0].attribute != senses[1].attribute and first not in joined
+        if alike and differ and between in ALTERNATIVE:
+            joined.add(first)
             pieces[first] = match_case(pieces[first], pieces[place])
-            del pieces[first + 1 : place + 1]
+            if spans:
+                spans[first] = (spans[first][0], spans[place][1])
+            del pieces[first + 1 : place + 1], spans[first + 1 : place + 1]
             removed += place - first
         else:
             places.append(place)
     return places
-
-
-def _surfaces(form: str) -> set[str]:
-    """Ways to write a form: as listed, in lower case, capitalised, in capitals."""
-    return {form, form.lower(), form[:1].upper() + form[1:], form.upper()}
 
 
 def _listed(vocabulary: Vocabulary, sense: Sense, term: str) -> str:
@@ -371,11 +394,3 @@ def _listed(vocabulary: Vocabulary, sense: Sense, term: str) -> str:
     column = vocabulary.column(sense.attribute)
     form = sense.entry.forms[column]
     return form if form.casefold() == term else term
-
-
-def _offsets(pieces: list[str]) -> list[int]:
-    offsets, position = [], 0
-    for part in pieces:
-        offsets.append(position)
-        position += len(part)
-    return offsets

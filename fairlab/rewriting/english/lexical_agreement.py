@@ -5,6 +5,9 @@ A text is a list of words (even places) and what stands between them (odd places
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
+
 from fairlab.rewriting.english.agreement import (
     PLURAL,
     SINGULAR,
@@ -22,6 +25,12 @@ ADVERBS = frozenset(
 )
 _OPENERS = frozenset("what where why how when who whom which or and but so if that than as".split()) | {""}
 _AFTER_VERBS = NOT_POSSESSED | frozenset("one two three more most much many his her".split())
+
+
+def piece_spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
+    """Return start and end of every piece in the text that they make up."""
+    ends = list(accumulate(map(len, pieces)))
+    return list(zip([0, *ends], ends, strict=False))
 
 
 def piece(pieces: list[str], place: int) -> str:

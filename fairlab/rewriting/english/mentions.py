@@ -5,20 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
-from fairlab.lexicons.names import load_names, load_not_people
+from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english import senses
 from fairlab.rewriting.english.ages import age_in_years, find_ages, whose_age
-from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
+from fairlab.rewriting.english.given_names import (
+    BEFORE_FIRST_NAMES,
+    Neighbours,
+    is_demonym,
+    is_first_name,
+    last_names,
+    whole_name,
+)
 from fairlab.rewriting.english.people import is_role
-from fairlab.rewriting.english.protected import protected_spans
+from fairlab.rewriting.english.protected import not_people_pattern, protected_spans
 from fairlab.rewriting.english.syntax import Syntax
-from fairlab.rewriting.english.things import is_named_with_capital, owns_capitalised
+from fairlab.rewriting.english.things import is_in_longer_name, is_named_with_capital, is_ruler_of, owns_capitalised
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
-from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, WORD, TermFinder, word_pieces
-from fairlab.types import NEUTRAL
+from fairlab.text.words import WORD, Span, TermFinder, in_compound, word_pieces
+from fairlab.types import NEUTRAL, FairlabError, fold
 
 _BEFORE = re.compile(r"(\w+)(\W*)$")
 _AFTER = re.compile(r"(\W*)(\w+)")
@@ -26,11 +32,17 @@ _PAGEANTS = frozenset("America Universe World USA New North South West Texas Cal
 _ABBREVIATED = ("Mr", "Mrs", "Ms", "Mx", "MR", "MRS", "MS")
 _OFFICES = frozenset("Chancellor Mayor Justice Justices Chief Advocate Provost Lieutenant Chamberlain".split())
 _SEVERAL = re.compile(r"[,;:()]")
-_NAME_PAIR = re.compile(r"\b([A-Z]\w+)(?: [A-Z]\.)?(?= ([A-Z]\w+))")
 # Before one of these words, a noun that is a verb too is a verb.
 BEFORE_VERBS = frozenset("can could will would shall should may might must cannot to not i we you they don".split())
-_ANOTHER = re.compile(r" [A-Z]")
+RECENT = 512  # texts of which the listed words are remembered, as each is asked for them several times
 _NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
+
+
+UNALIGNED = "a word is joined to others"  # what counts call the following
+
+
+class Unaligned(FairlabError):
+    """A listed word that the parser does not part from what stands beside it."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +113,7 @@ class MentionFinder:
     def __init__(self, vocabulary: Vocabulary, *, keep_quotations: bool) -> None:
         self.vocabulary, self.keep_quotations = vocabulary, keep_quotations
         self.finder = TermFinder(vocabulary.senses)
+        self._recent: dict[str, list[ListedWord]] = {}
         self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
         self.idioms = TermFinder(vocabulary.lexicon.idioms)
         named = {term for term, senses in vocabulary.senses.items() if all(sense.pos == "name" for sense in senses)}
@@ -113,9 +126,10 @@ class MentionFinder:
         A look at its words alone, which spares most texts the parse.
         """
         words = WORD.findall(text)
-        if not self.first_words.isdisjoint(map(str.casefold, words)):
+        folded = str.casefold if text.isascii() else fold
+        if not self.first_words.isdisjoint(map(folded, words)):
             return True
-        if any(word[:1].isupper() and word.casefold() in self.names for word in words):
+        if any(word[:1].isupper() and folded(word) in self.names for word in words):
             return True
         return self.may_hold_age(text)
 
@@ -143,14 +157,23 @@ class MentionFinder:
         )
 
     def listed(self, text: str) -> list[ListedWord]:
-        """Listed words that may be mentions as far as the text alone tells, from left to right."""
-        spans = list(self.finder.find(text))
+        """Return the listed words that may be mentions, as far as the text alone tells, from left to right."""
+        found = self._recent.get(text)
+        if found is None:
+            if len(self._recent) >= RECENT:
+                self._recent.clear()
+            found = self._recent[text] = self._look_up(text)
+        return found
+
+    def _look_up(self, text: str) -> list[ListedWord]:
+        """Return what :meth:`listed` does, of a text that it does not remember."""
+        spans = list(self.finder.find_read(text))
         if not spans:
             return []
-        protected, surnames, last = self._protected(text), self.surnames(text), _last_names(text)
+        protected, surnames, last = self._protected(text), self.surnames(text), last_names(text, whole=True)
         found = []
-        for span in spans:
-            if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
+        for span in self._whole(text, spans):
+            if any(start < span.end and span.start < end for start, end in protected) or in_compound(text, span):
                 continue
             if _SEVERAL.search(text, span.start, span.end):  # "European, American" is no "European American"
                 continue
@@ -164,24 +187,36 @@ class MentionFinder:
                 found.append(ListedWord(span.start, span.end, word, senses, beside))
         return found
 
+    def _whole(self, text: str, spans: Iterable[Span]) -> Iterator[Span]:
+        """The spans, of names with what a hyphen joins to them: *Mary-Jane* is one."""
+        last = 0
+        for span in spans:
+            if span.start >= last:
+                named = self.vocabulary.senses[span.term][0].pos == "name"
+                start, last = whole_name(text, span.start, span.end) if named else (span.start, span.end)
+                yield Span(start, last, span.term)
+
     def _protected(self, text: str) -> list[tuple[int, int]]:
         """Stretches in which nothing counts: addresses, works, idioms, and names of no person."""
         found = protected_spans(text, quotations=self.keep_quotations)
-        found += [(span.start, span.end) for span in self.idioms.find(text)]
+        found += [(span.start, span.end) for span in self.idioms.find_read(text)]
         return found + [match.span() for match in not_people_pattern().finditer(text)]
 
     def find(self, text: str, syntax: Syntax) -> list[Mention]:
-        """Mentions from left to right."""
+        """Return the mentions from left to right.
+
+        Raises:
+            Unaligned: a listed word is joined to others, so that the text would be turned by halves.
+        """
         found = list(self._ages(text, syntax))
         for one in self.listed(text):
             token = _last_token(syntax, one.start, one.end)
             if token is None:
-                continue
+                around = text[max(0, one.start - 12) : one.end + 12]
+                raise Unaligned(f"'{one.word}' cannot be told from what it is joined to in '{around}'; part them")
             beside = one.beside
             if not (beside.follows_title or beside.follows_thing) and (
-                _follows_other_word(syntax, one.start)
-                or is_role(beside.before.casefold())
-                or _is_demonym(beside.before)
+                _follows_other_word(syntax, one.start) or is_role(beside.before.casefold()) or is_demonym(beside.before)
             ):
                 beside = replace(beside, before="", gap_before="")
             for sense in sorted(one.senses, key=lambda sense: _order(sense, token, syntax)):
@@ -228,7 +263,7 @@ class MentionFinder:
         if sense.pos == "pronoun":
             return True
         if sense.pos == "name":
-            known = load_names().get(word.casefold())
+            known = find_name(word)
             other_sense = bool(known and known.other_sense)
             return is_first_name(beside, other_sense=other_sense, before_is_first=self.is_listed_name(beside.before))
         if sense.pos == "title":
@@ -244,14 +279,14 @@ class MentionFinder:
             return not capitalised or beside.precedes_name
         if other == "verb":
             return beside.before.lower() not in BEFORE_VERBS
-        return senses.word_stands_beside(word, sense.pos, other, beside)
+        return senses.word_stands_beside(word, sense.pos, other, beside, self.vocabulary.lexicon.people)
 
     def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
         """Whether a word that may have a sense has it here."""
         if sense.pos == "pronoun":
             return True
         if sense.pos == "name":
-            known = load_names().get(word.casefold())
+            known = find_name(word)
             return senses.name_stands(word, known, beside, token, syntax, self.is_listed_name(beside.before))
         if sense.pos == "title":
             if word == "Miss" and (beside.after in _PAGEANTS or _precedes_place(token, syntax)):
@@ -261,8 +296,11 @@ class MentionFinder:
             if beside.after in _OFFICES or owns_capitalised(token):
                 return False
             return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
-        common = sense.pos == "noun" and self.vocabulary.listed(sense)[:1].islower()
-        if common and not beside.precedes_name and is_named_with_capital(token):
+        capital = self.vocabulary.listed(sense)[:1].isupper()
+        common = sense.pos == "noun" and not capital
+        if common and not beside.precedes_name and (is_named_with_capital(token) or is_ruler_of(token)):
+            return False
+        if capital and not self.vocabulary.names and is_in_longer_name(word, token, syntax):
             return False
         other = self.vocabulary.lexicon.polysemous.get(word.casefold())
         return senses.word_stands(word, sense.pos, other, beside, token, syntax)
@@ -283,7 +321,7 @@ class MentionFinder:
 
     def surnames(self, text: str) -> set[str]:
         """Words that stand after a first name somewhere in the text: alone, they are not first names either."""
-        return {pair[2] for pair in _name_pairs(text)}
+        return last_names(text)
 
     def is_listed_name(self, word: str) -> bool:
         """Whether a word is listed as a first name of the axis."""
@@ -308,27 +346,8 @@ def _is_in_title(word: str, beside: Neighbours) -> bool:
 
 
 def _has_other_sense(word: str) -> bool:
-    known = load_names().get(word.casefold())
+    known = find_name(word)
     return known is not None and bool(known.other_sense)
-
-
-def _name_pairs(text: str) -> Iterator[re.Match[str]]:
-    """A first name and the capitalised word after it, wherever they stand."""
-    for pair in _NAME_PAIR.finditer(text):
-        if pair[1].casefold() in load_names() and pair[1].casefold() not in BEFORE_FIRST_NAMES:
-            yield pair
-
-
-def _last_names(text: str) -> set[str]:
-    """Words that end a name after a first name: no first names before another word either, as in *Jackson Arrives*."""
-    return {pair[2] for pair in _name_pairs(text) if not _ANOTHER.match(text, pair.end(2))}
-
-
-@cache
-def not_people_pattern() -> re.Pattern[str]:
-    """Names of no person, longest first."""
-    names = sorted(load_not_people(), key=lambda name: (-len(name), name))
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?!\w)")
 
 
 def neighbours(text: str, start: int, end: int) -> Neighbours:
@@ -338,12 +357,6 @@ def neighbours(text: str, start: int, end: int) -> Neighbours:
     if len(following) > 2 and following.isupper() and not text[start:end].isupper():
         following = following.lower()  # an acronym is no surname: *Franklin ISBN*
     return Neighbours(before[1] if before else "", before[2] if before else "", following, gap)
-
-
-def _is_demonym(word: str) -> bool:
-    """Whether a capitalised word tells whence somebody is: *Spaniard Juan Carlos*."""
-    folded = word.casefold()
-    return len(word) > 5 and folded.endswith(("ian", "iard", "ese", "german", "mexican")) and folded not in load_names()
 
 
 def _precedes_place(token: Any, syntax: Syntax) -> bool:
@@ -382,17 +395,3 @@ def _is_said_of_subject(token: Any) -> bool:
     """Whether a word taken for a singular noun is an adjective after a verb: *is Muslim*, not *is a Muslim*."""
     bare = not any(child.dep_ in ("det", "poss", "nummod", "amod", "compound") for child in token.children)
     return token.dep_ in ("attr", "acomp", "oprd") and token.tag_ in ("NN", "NNP") and bare
-
-
-def _in_compound(text: str, span: Any) -> bool:
-    """Whether a hyphen, or the ending of *don't*, joins the word to one that makes another word of it."""
-    if text[span.end + 1 : span.end + 2] in ("t", "T") and text[span.end : span.end + 1] in ("'", "’"):
-        return True
-    if text[span.start - 1 : span.start] == "-" and span.start > 1 and text[span.start - 2].isalnum():
-        before = _BEFORE.search(text[max(0, span.start - 30) : span.start - 1])
-        if before and before[1].casefold() not in JOINED_AFTER:
-            return True
-    if text[span.end : span.end + 1] == "-" and text[span.end + 1 : span.end + 2].isalnum():
-        after = _AFTER.match(text[span.end + 1 : span.end + 30])
-        return after is not None and after[2].casefold() not in JOINED_BEFORE
-    return False

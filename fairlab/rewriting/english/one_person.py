@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
-from fairlab.lexicons.names import load_names
+from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.coreference import PRONOUNS, Coreference
 from fairlab.rewriting.english.given_names import BEFORE_SURNAMES, PLACES
 from fairlab.rewriting.english.mentions import Mention, MentionFinder
@@ -103,7 +103,7 @@ class People:
     def _is_middle_name(self, name: Mention) -> bool:
         """Whether a first name of another attribute stands right before the name: *Natalie Clifford Barney*."""
         before = name.token.nbor(-1) if name.token.i else None
-        known = load_names().get(before.lower_) if before is not None and before.tag_.startswith("NNP") else None
+        known = find_name(before.lower_) if before is not None and before.tag_.startswith("NNP") else None
         return known is not None and {known.gender, name.sense.attribute} == {"man", "woman"}
 
     def _stands_by_unknown(self, left: Sequence[tuple[int, str]], own: Sequence[Mention]) -> bool:

@@ -124,13 +124,18 @@ def is_private_person(word: str) -> bool:
 
 
 @lru_cache(maxsize=20_000)
-def is_person(word: str) -> bool:
-    """Whether a common noun, case-folded, singular or plural, names people (``doctors``, ``community``)."""
-    if word in _PEOPLE:
+def is_person(word: str, more: frozenset[str] = frozenset()) -> bool:
+    """Return whether a common noun names people (``doctors``, ``community``).
+
+    Args:
+        word: the noun, case-folded, singular or plural.
+        more: nouns that name people in addition to those that are known, case-folded and singular.
+    """
+    if word in _PEOPLE or word in more:
         return True
     if word.endswith("s") and not word.endswith("ss"):
         word = word[:-3] + "y" if word.endswith("ies") else word[:-1]
-    if word in _PEOPLE:
+    if word in _PEOPLE or word in more:
         return True
     return len(word) > 4 and word.endswith(_ENDINGS) and word not in _THINGS
 

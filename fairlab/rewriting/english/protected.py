@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+
+from fairlab.lexicons.names import load_not_people
 
 # Marks of which one must occur; most texts hold none, and looking for these is cheaper than the pattern.
 _MARKS = ("`", "@", "#", "<", "/", "_", "www.", "()")
@@ -49,3 +52,10 @@ def _is_title(quoted: str) -> bool:
     if not 2 <= len(words) <= 10 or quoted.isupper() or quoted[-1] in ".;:" or words[0] in _SMALL_WORDS:
         return False
     return all(word[:1].isupper() or word[:1].isdigit() or word in _SMALL_WORDS for word in words)
+
+
+@cache
+def not_people_pattern() -> re.Pattern[str]:
+    """Return the pattern of names of no person, longest first."""
+    names = sorted(load_not_people(), key=lambda name: (-len(name), name))
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?!\w)")

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
 from fairlab.rewriting.english.ages import age_in_years, written_like
 from fairlab.rewriting.english.agreement import plural_verb, singular_verb
+from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.certain import certain_mentions
 from fairlab.rewriting.english.coreference import Coreference
-from fairlab.rewriting.english.edits import Edit, apply_edits, recase
+from fairlab.rewriting.english.edits import apply_edits, fitted_edits, recase, say_once
 from fairlab.rewriting.english.everybody import Exchanged, WholeText
 from fairlab.rewriting.english.lexical import LexicalRules
-from fairlab.rewriting.english.mentions import Mention, MentionFinder
+from fairlab.rewriting.english.mentions import Mention, MentionFinder, Unaligned
 from fairlab.rewriting.english.one_person import People
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, SUBJECT, case_by_syntax
-from fairlab.rewriting.english.syntax import Syntax
+from fairlab.rewriting.english.syntax import Syntax, parse_views
 from fairlab.rewriting.english.vocabulary import Vocabulary
 from fairlab.text.fields import SEPARATOR
-from fairlab.text.pipeline import parse
+from fairlab.text.view import Edit, View
 from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, FairlabError
-
-NEAR = 2  # words between adjectives of one person, at most
 
 
 class RuleRewriter:
@@ -47,6 +45,10 @@ class RuleRewriter:
         quotations: what becomes of quotations: ``rewrite`` treats speech as part of the text, which speaks of the same
             people; ``keep`` leaves all that stands in quotation marks as it was said.
         seed: seed by which one of several equal first names is chosen.
+
+    Attributes:
+        unaligned: number of texts returned unchanged so far because a word of theirs is joined to others and cannot
+            be told; :meth:`versions`, :meth:`exchanges` and :meth:`turn_people` give the reason instead.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class RuleRewriter:
         if mode not in ("syntax", "lexical"):
             raise FairlabError(f"the rule rewriter has the modes syntax and lexical, not '{mode}'")
         self.mode, self.names = mode, names
+        self.unaligned = 0
         keep_quotations = quotations == "keep"
         self.vocabulary = Vocabulary(lexicon, seed)
         self.finder = MentionFinder(self.vocabulary, keep_quotations=keep_quotations)
@@ -75,15 +78,16 @@ class RuleRewriter:
         return self.rewrite_all([text], [target])[0]
 
     def rewrite_all(self, texts: Sequence[str], targets: Sequence[str]) -> list[str]:
-        """Every text turned to its own target; parsed in batches, and only where it holds a listed word."""
+        """Return every text turned to its own target; parsed in batches, and only if it holds a listed word."""
         for target in set(targets):
             self.vocabulary.column(target)
         if self.mode == "lexical":
             return [self.lexical.rewrite(text, target) for text, target in zip(texts, targets, strict=True)]
-        return [made for (made,) in self._rewrite(texts, [[WholeText(target)] for target in targets])]
+        made = self._rewrite(texts, [[WholeText(target)] for target in targets])
+        return self._kept(texts, [one if isinstance(one, Unaligned) else one[0] for one in made])
 
-    def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str]]:
-        """Every text turned to each of the targets; parsed once."""
+    def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str] | Unaligned]:
+        """Return every text turned to each of the targets, or why it cannot be; parsed once."""
         if self.mode == "lexical":
             return [[self.lexical.rewrite(text, target) for target in targets] for text in texts]
         for target in targets:
@@ -91,7 +95,15 @@ class RuleRewriter:
         return self._rewrite(texts, [[WholeText(target) for target in targets]] * len(texts))
 
     def swap_all(self, texts: Sequence[str]) -> list[str]:
-        """Every text with the two attributes of the axis exchanged, as word-list swapping does it.
+        """Return every text with the two attributes of the axis exchanged, as word-list swapping does it.
+
+        Raises:
+            FairlabError: the axis has not two attributes.
+        """
+        return self._kept(texts, self.exchanges(texts))
+
+    def exchanges(self, texts: Sequence[str]) -> list[str | Unaligned]:
+        """Return every text with the two attributes of the axis exchanged, or why it cannot be.
 
         Raises:
             FairlabError: the axis has not two attributes.
@@ -105,28 +117,52 @@ class RuleRewriter:
         other = dict(zip(attributes, attributes[::-1], strict=True))
         if self.mode == "lexical":
             return [self.lexical.exchange(text, other) for text in texts]
-        return [made for (made,) in self._rewrite(texts, [[Exchanged(other)]] * len(texts))]
+        made = self._rewrite(texts, [[Exchanged(other)]] * len(texts))
+        return [one if isinstance(one, Unaligned) else one[0] for one in made]
 
-    def _rewrite(self, texts: Sequence[str], choices: Sequence[Sequence[WholeText | Exchanged]]) -> list[list[str]]:
-        """For every text, what each of its choices makes of it; parsed only where its words do not tell."""
-        rewritten = [[text] * len(chosen) for text, chosen in zip(texts, choices, strict=True)]
+    def _kept(self, texts: Sequence[str], made: Sequence[str | Unaligned]) -> list[str]:
+        """Return what was made of the texts; those that could not be turned stay as they are, and are counted."""
+        self.unaligned += sum(isinstance(one, Unaligned) for one in made)
+        return [text if isinstance(one, Unaligned) else one for text, one in zip(texts, made, strict=True)]
+
+    def _rewrite(
+        self, texts: Sequence[str], choices: Sequence[Sequence[WholeText | Exchanged]]
+    ) -> list[list[str] | Unaligned]:
+        """Return for every text what each of its choices makes of it, or why it cannot be turned.
+
+        A text is parsed only if its words do not tell.
+        """
+        rewritten: list[list[str] | Unaligned] = [
+            [text] * len(chosen) for text, chosen in zip(texts, choices, strict=True)
+        ]
+        views = [read_cased(text) for text in texts]
         unsure = []
-        for index, text in enumerate(texts):
+        for index, view in enumerate(views):
             chosen = choices[index]
-            possible = self.finder.possible(text)
+            possible = self.finder.possible(view.text)
             if not any(choice.may_turn(possible) for choice in chosen):
                 continue
-            certain = self._certain(text)
+            certain = self._certain(view.text)
             if certain and all(choice.is_told_by(certain) for choice in chosen):
-                rewritten[index] = [self.turn(text, None, choice(certain, text, None)) for choice in chosen]
+                rewritten[index] = [self._turned(view, None, choice(certain, view.text, None)) for choice in chosen]
             else:
                 unsure.append(index)
-        docs = parse((texts[index] for index in unsure), entities=self.finder.asks_entities)
+        docs = parse_views((views[index] for index in unsure), self.finder.asks_entities)
         for index, doc in zip(unsure, docs, strict=True):
-            text, syntax = texts[index], Syntax(doc)
-            mentions = self.finder.find(text, syntax)
-            rewritten[index] = [self.turn(text, syntax, choice(mentions, text, syntax)) for choice in choices[index]]
+            view, syntax = views[index], Syntax(doc, self.vocabulary.lexicon.people)
+            try:
+                mentions = self.finder.find(view.text, syntax)
+            except Unaligned as error:
+                rewritten[index] = error
+                continue
+            rewritten[index] = [
+                self._turned(view, syntax, choice(mentions, view.text, syntax)) for choice in choices[index]
+            ]
         return rewritten
+
+    def _turned(self, view: View, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
+        """The original of a view with some mentions of its text turned."""
+        return view.write(fitted_edits(view.text, self.edits(view.text, syntax, turned)))
 
     def _certain(self, text: str) -> list[Mention]:
         """The mentions that mark an attribute, where a parse would not tell them any better; else none."""
@@ -153,7 +189,19 @@ class RuleRewriter:
         selections: Sequence[Iterable[tuple[str | int, str]]],
         docs: Iterable[Any] | None = None,
     ) -> list[str]:
-        """For every text, its selected words with their targets, rewritten as in :meth:`rewrite_entity`.
+        """Return every text with its selected words turned to their targets, as in :meth:`rewrite_entity`.
+
+        The arguments are those of :meth:`turn_people`.
+        """
+        return self._kept(texts, self.turn_people(texts, selections, docs))
+
+    def turn_people(
+        self,
+        texts: Sequence[str],
+        selections: Sequence[Iterable[tuple[str | int, str]]],
+        docs: Iterable[Any] | None = None,
+    ) -> list[str | Unaligned]:
+        """Return every text with its selected words turned to their targets, or why it cannot be.
 
         In a text of several fields, joined by ``<SEP>``, a noun or name that is turned in the selected word's field is
         turned in the others too: *A man runs <SEP> A man moves* is about one man.
@@ -161,43 +209,51 @@ class RuleRewriter:
         Args:
             texts: the texts to rewrite.
             selections: for each text, its selected words with their targets.
-            docs: the texts as parsed, where that has been done.
+            docs: the texts as they are read (:func:`read_cased`), parsed, where that has been done.
         """
         if self.mode == "lexical":
             raise FairlabError("mode=lexical knows no entities; use mode=syntax to rewrite one person of a text")
-        chosen = [list(some) for some in selections]
+        views = [read_cased(text) for text in texts]
+        chosen = [
+            [(_offset(view, word), target) for word, target in some]
+            for view, some in zip(views, selections, strict=True)
+        ]
         if docs is not None:
-            return [self._turn_people(*one) for one in zip(texts, docs, chosen, strict=True)]
-        rewritten = [self._turn_alone(text, some) for text, some in zip(texts, chosen, strict=True)]
+            return [self._turn_people(*one) for one in zip(views, docs, chosen, strict=True)]
+        rewritten: list[str | Unaligned | None] = [
+            self._turn_alone(view, some) for view, some in zip(views, chosen, strict=True)
+        ]
         unsure = [index for index, text in enumerate(rewritten) if text is None]
-        parsed = parse((texts[index] for index in unsure), entities=self.finder.asks_entities)
+        parsed = parse_views((views[index] for index in unsure), self.finder.asks_entities)
         for index, doc in zip(unsure, parsed, strict=True):
-            rewritten[index] = self._turn_people(texts[index], doc, chosen[index])
-        return [text for text in rewritten if text is not None]
+            rewritten[index] = self._turn_people(views[index], doc, chosen[index])
+        return [one for one in rewritten if one is not None]
 
-    def _turn_people(self, text: str, doc: Any, chosen: Sequence[tuple[str | int, str]]) -> str:
-        """A parsed text with the people that its selected words mean turned to their targets."""
-        syntax = Syntax(doc)
-        mentions = self.finder.find(text, syntax)
+    def _turn_people(self, view: View, doc: Any, chosen: Sequence[tuple[int, str]]) -> str | Unaligned:
+        """Return a parsed text with the people that its selected words mean turned to their targets."""
+        text, syntax = view.text, Syntax(doc, self.vocabulary.lexicon.people)
+        try:
+            mentions = self.finder.find(text, syntax)
+        except Unaligned as error:
+            return error
         people = People(self.finder, text, syntax, mentions)
         turned: dict[int, tuple[Mention, str]] = {}
-        for word, target in chosen:
+        for start, target in chosen:
             self.vocabulary.column(target)
-            start = _offset(text, word)
             turned |= _turned_with(people, start, target) | turned
             for other in _in_other_fields(text, start, turned, mentions):
                 turned |= _turned_with(people, other, target) | turned
-        return self.turn(text, syntax, list(turned.values()))
+        return self._turned(view, syntax, list(turned.values()))
 
-    def _turn_alone(self, text: str, chosen: Sequence[tuple[str | int, str]]) -> str | None:
+    def _turn_alone(self, view: View, chosen: Sequence[tuple[int, str]]) -> str | None:
         """The text with its one listed word turned, where that is selected and certain; None where it is not."""
-        if len(chosen) != 1 or len(self.finder.listed(text)) != 1:
+        if len(chosen) != 1 or len(self.finder.listed(view.text)) != 1:
             return None
-        (word, target), certain = chosen[0], self._certain(text)
+        (start, target), certain = chosen[0], self._certain(view.text)
         self.vocabulary.column(target)
-        if not certain or not WholeText(target).is_told_by(certain) or certain[0].start != _offset(text, word):
+        if not certain or not WholeText(target).is_told_by(certain) or certain[0].start != start:
             return None
-        return self.turn(text, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
+        return self._turned(view, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
 
     def chains(self, texts: Sequence[str], words: Sequence[str | int]) -> list[list[tuple[int, int]]]:
         """For every text, start and end of all words that mean the same person as the selected one.
@@ -207,17 +263,25 @@ class RuleRewriter:
             words: for each text, the selected word, or the offset where it starts.
         """
         found = []
-        for text, doc, word in zip(texts, parse(texts), words, strict=True):
-            marked = [(m.start, m.end, m.sense.attribute) for m in self.finder.find(text, Syntax(doc))]
+        views = [read_cased(text) for text in texts]
+        for view, doc, word in zip(views, parse_views(views), words, strict=True):
+            marked = [
+                (m.start, m.end, m.sense.attribute)
+                for m in self.finder.find(view.text, Syntax(doc, self.vocabulary.lexicon.people))
+            ]
             people = Coreference(doc, marked)
-            found.append(people.spans(people.at(_offset(text, word))))
+            found.append([view.span(*span) for span in people.spans(people.at(_offset(view, word)))])
         return found
 
     def turn(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
-        """The text with some of its mentions, as the finder gives them, each turned to its target.
+        """Return a text, as it is read, with some of its mentions turned; the arguments are those of :meth:`edits`."""
+        return apply_edits(text, self.edits(text, syntax, turned))
+
+    def edits(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> list[Edit]:
+        """Return the edits that turn some mentions, as the finder gives them, each to its target.
 
         Args:
-            text: the text.
+            text: the text as it is read.
             syntax: the parsed text; None where the mentions are certain without.
             turned: the mentions with their targets.
         """
@@ -243,12 +307,12 @@ class RuleRewriter:
                     edits.append(Edit(mention.start, mention.end, new.upper() if _all_capitals(mention.found) else new))
             else:
                 edits.append(self._turn_word(mention, target, syntax))
-        edits = _once(text, edits, {mention.start for mention, _ in turned if mention.sense.pos == "adjective"})
+        edits = say_once(text, edits, {mention.start for mention, _ in turned if mention.sense.pos == "adjective"})
         said = [edit.new for edit in edits]  # what an age must fit
         for mention, target in ages:
             years = self.vocabulary.fitting_age(age_in_years(mention.found), target, said)
             edits.append(Edit(mention.start, mention.end, written_like(mention.found, years)))
-        return apply_edits(text, edits) if edits else text
+        return edits
 
     def _turn_word(self, mention: Mention, target: str, syntax: Syntax | None) -> Edit:
         entry = mention.sense.entry
@@ -285,19 +349,6 @@ class RuleRewriter:
         return next((case for case, row in rows if folded in map(str.casefold, row.forms)), "reflexive")
 
 
-def _once(text: str, edits: Sequence[Edit], adjectives: Container[int]) -> list[Edit]:
-    """The edits without an adjective said twice of one person: *a young, tall girl* is *a middle-aged, tall woman*."""
-    said: Edit | None = None
-    found = []
-    for edit in edits:
-        first, _, rest = edit.new.partition(" ")
-        beside = said is not None and len(text[said.end : edit.start].split()) <= NEAR
-        twice = beside and rest and said is not None and first.casefold() == said.new.casefold()
-        found.append(replace(edit, new=rest) if twice else edit)
-        said = edit if edit.start in adjectives else said
-    return found
-
-
 def _turned_with(people: People, start: int, target: str) -> dict[int, tuple[Mention, str]]:
     """By offset, the mentions of the person meant by the word at ``start`` that are to be turned."""
     turned = {}
@@ -324,11 +375,11 @@ def _in_other_fields(
     ]
 
 
-def _offset(text: str, word: str | int) -> int:
-    """Where the selected word starts."""
+def _offset(view: View, word: str | int) -> int:
+    """Where the selected word starts in a text as it is read."""
     if isinstance(word, int):
-        return word
-    match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text)
+        return view.place(word)
+    match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", view.text)
     if match is None:
         raise FairlabError(f"the word '{word}' does not occur in the text; select one that does")
     return match.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlab.lexicons.names import Name
+from fairlab.rewriting.english.agreement import is_known
 from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
 from fairlab.rewriting.english.people import ANIMALS_AND_THINGS, KIN, is_person, is_private_person
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
@@ -149,6 +150,9 @@ def _names_a_thing(token: Any) -> bool:
     while head.dep_ in ("compound", "nmod", "amod") and head.head.i > head.i:
         head = head.head
     if head is token or head.tag_ not in ("NN", "NNS"):
+        return False
+    bare = not any(child.dep_ in ("det", "poss", "amod") for child in head.children)
+    if bare and head.tag_ == "NN" and not is_known(head.lower_):  # a word of another language, taken for a noun
         return False
     followers = head.tag_ == "NNS" and head.dep_ in _ARGUMENTS  # *Norman invaders*
     return followers or not is_person(head.lower_)
@@ -361,10 +365,12 @@ def _joined_to_participle(token: Any) -> bool:
     )
 
 
-def word_stands_beside(word: str, pos: str, other: str, beside: Neighbours) -> bool:
+def word_stands_beside(
+    word: str, pos: str, other: str, beside: Neighbours, people: frozenset[str] = frozenset()
+) -> bool:
     """Whether a word with another sense stands for people, as far as its neighbours alone tell."""
     following = beside.after.casefold()
-    before_person = beside.gap_after == " " and is_person(following)
+    before_person = beside.gap_after == " " and is_person(following, people)
     if other == "rank":
         return pos == "noun" and not before_person
     if other == "kin":

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fairlab.lexicons import Lexicon
 from fairlab.rewriting.english.lexical_agreement import agree, piece
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, OBJECT, POSSESSIVE, case_by_neighbours
+from fairlab.text.view import Edit, read_view
 from fairlab.text.words import Span, TermFinder, match_case, word_pieces
 from fairlab.types import FairlabError
 
@@ -75,7 +76,9 @@ class SubgroupSwap:
         for subgroup in (source, target):
             if subgroup not in self.attributes:
                 raise FairlabError(f"there is no subgroup '{subgroup}'; there are {', '.join(self.attributes)}")
-        spans = list(self.finder.find(text))
+        view = read_view(text)
+        text = view.text
+        spans = list(self.finder.find_read(text))
         own = [span for span in spans if self.marks[span.term] == source]
         if not own:
             return Turned("", NO_WORD)
@@ -93,7 +96,9 @@ class SubgroupSwap:
         for place, span in zip(places, own, strict=True):
             if span.term in SUBJECTS and pieces[place].casefold() == "they":
                 agree(pieces, place, third_person=True)
-        return Turned("".join(pieces))
+        starts = [end - len(piece) for end, piece in zip(ends, re.split(r"(\W+)", text), strict=True)]
+        edits = [Edit(*one) for one in zip(starts, ends, pieces, strict=True) if text[one[0] : one[1]] != one[2]]
+        return Turned(view.write(edits))
 
     def _form(self, pieces: list[str], place: int, span: Span, source: str, target: str) -> str:
         """The counterpart of a word at a place; empty where it has none."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fairlab.rewriting.english.agreement import PLURAL, SINGULAR, is_third_person, takes_have
 from fairlab.rewriting.english.people import is_people, is_person
-from fairlab.text.pipeline import name_entities
+from fairlab.text.pipeline import name_entities, parse
+from fairlab.text.view import View
+from fairlab.types import unaccented
 
 SUBJECTS = ("nsubj", "nsubjpass", "expl")
 _AUXILIARIES = ("aux", "auxpass")
@@ -21,15 +23,31 @@ _QUANTITIES = frozenset("both all some many most few several one two three each 
 _PERSONAL = frozenset("i you he she we they who someone everyone anyone somebody everybody nobody".split())
 
 
+def parse_views(views: Iterable[View], entities: bool | Callable[[str], bool] = False) -> Iterator[Any]:
+    """Yield documents of texts as they are read, with plain letters for accented ones, which the parser hardly knows.
+
+    Args:
+        views: views of the texts.
+        entities: see :func:`fairlab.text.pipeline.parse`.
+    """
+    return parse((_plain(view.text) for view in views), entities=entities)
+
+
+def _plain(text: str) -> str:
+    found = unaccented(text)
+    return found if len(found) == len(text) else text
+
+
 class Syntax:
     """A parsed text, asked by character offsets.
 
     Args:
         doc: a spaCy document with tags and dependencies.
+        people: nouns for persons that a lexicon adds to those that are known.
     """
 
-    def __init__(self, doc: Any) -> None:
-        self.doc = doc
+    def __init__(self, doc: Any, people: frozenset[str] = frozenset()) -> None:
+        self.doc, self.people = doc, people
         self.tokens = {token.idx: token for token in doc}
         self.has_entities = doc.has_annotation("ENT_IOB")
 
@@ -121,20 +139,22 @@ class Syntax:
         """What a word that stands before its noun belongs to: a ``person`` or another ``noun``; else empty."""
         if not self.modifies(token):
             return ""
-        return "person" if is_person(token.head.lower_) else "noun"
+        return "person" if is_person(token.head.lower_, self.people) else "noun"
 
     def means_people(self, token: Any) -> bool:
         """Whether an adjective or noun with another sense (*black*, *old*) is said of people here."""
         if token.dep_ in ("amod", "compound", "nmod"):
             head = token.head
-            named = head.dep_ == "compound" and head.head.i > head.i and not is_person(head.head.lower_)
-            return head.tag_ in ("NN", "NNS") and is_person(head.lower_) and not named  # a black messenger bag
+            named = head.dep_ == "compound" and head.head.i > head.i and not is_person(head.head.lower_, self.people)
+            return (
+                head.tag_ in ("NN", "NNS") and is_person(head.lower_, self.people) and not named
+            )  # a black messenger bag
         if token.dep_ == "conj":
             return self.means_people(token.head) or (token.head.tag_ in ("NNPS", "NNS") and token.tag_ == "NNS")
         if token.dep_ in ("acomp", "attr", "oprd") and token.tag_ in ("JJ", "NN", "NNP"):
             if token.head.lower_ not in _COPULAS:
                 return False
-            return any(_is_person(child) for child in token.head.children if child.dep_ in SUBJECTS)
+            return any(_is_person(child, self.people) for child in token.head.children if child.dep_ in SUBJECTS)
         if token.tag_ in ("NNS", "NNPS"):
             return token.dep_ in (*SUBJECTS, "pobj", "dobj", "poss")
         return False
@@ -157,13 +177,13 @@ def begins_sentence(token: Any) -> bool:
     return bool(token.is_sent_start) or before.text in ("SEP>", "SEP >")
 
 
-def _is_person(token: Any) -> bool:
+def _is_person(token: Any, people: frozenset[str] = frozenset()) -> bool:
     if token.lower_ in _PERSONAL or token.tag_ == "PRP":
         return token.lower_ != "it"
     if token.lower_ in _QUANTITIES:
         of = next((child for child in token.children if child.lower_ == "of"), None)
-        return of is None or any(_is_person(child) for child in of.children if child.dep_ == "pobj")
-    return token.tag_.startswith("NN") and (token.tag_ == "NNP" or is_person(token.lower_))
+        return of is None or any(_is_person(child, people) for child in of.children if child.dep_ == "pobj")
+    return token.tag_.startswith("NN") and (token.tag_ == "NNP" or is_person(token.lower_, people))
 
 
 def _is_singular(token: Any) -> bool:

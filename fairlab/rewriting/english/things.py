@@ -8,6 +8,7 @@ from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, PLACES, Ne
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
 
 _OF_PLACES = ("GPE", "LOC", "FAC")
+_LONGER_NAMES = ("ORG", "FAC", "WORK_OF_ART", "PRODUCT", "EVENT", "LAW", "LOC", "GPE")
 # After a name and *'s*, one of these is called after somebody, and nobody is meant.
 _CALLED_AFTER = frozenset(
     "law laws disease syndrome theorem principle paradox comet cube constant equation rule test phenomenon".split()
@@ -147,7 +148,7 @@ def is_told_a_thing(token: Any) -> bool:
 def is_ruler_of(token: Any) -> bool:
     """Whether a capitalised title names the ruler of something capitalised: *Duke of Brunswick*, *King of Swing*."""
     after = token.doc[token.i + 1 : token.i + 4]
-    if len(after) < 2 or after[0].text != "of":
+    if not token.text[:1].isupper() or len(after) < 2 or after[0].text != "of":
         return False
     return after[2 if after[1].lower_ == "the" and len(after) > 2 else 1].text[:1].isupper()
 
@@ -207,3 +208,24 @@ def _is_place(token: Any, syntax: Syntax) -> bool:
         entities = [syntax.entity(token), syntax.entity(after[1])]
         return all(entity is not None and entity.label_ == "GPE" for entity in entities)
     return False
+
+
+def is_in_longer_name(word: str, token: Any, syntax: Syntax) -> bool:
+    """Return whether a word that is written with a capital stands in the name of an institution, a work or a place.
+
+    Args:
+        word: the word as it stands in the text; without a capital it is another one: *china*.
+        token: its token.
+        syntax: the parsed text.
+    """
+    if not word[:1].isupper():
+        return any(one.text[:1].isupper() for one in token.doc[1:])
+    before = token.doc[max(0, token.i - 2) : token.i]
+    if len(before) == 2 and before[1].text == "of" and before[0].lower_ in PLACES and before[0].text[:1].isupper():
+        return True  # Bank of Italy
+    entity = syntax.entity(token)
+    if entity is None or entity.label_ not in _LONGER_NAMES:
+        return False
+    words = [one for one in entity if one.lower_ != "the" and one.tag_ != "POS"]
+    nouns = [one for one in words if one.tag_.startswith("NN")]
+    return len(words) > len(word.split()) and all(one.text[:1].isupper() for one in nouns)

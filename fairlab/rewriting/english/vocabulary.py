@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fairlab.lexicons import Entry, Lexicon
 from fairlab.lexicons.names import Name, load_names
 from fairlab.rewriting.english.pronouns import CASES
-from fairlab.types import NEUTRAL, FairlabError
+from fairlab.types import NEUTRAL, FairlabError, fold
 
 # Written as two words or in the plural, the reflexive of singular *they* is the same to us.
 PLURAL_REFLEXIVE = "themselves"
@@ -124,14 +124,15 @@ class Vocabulary:
         return next((one for one in fitting if one is not None), entry.forms[0])
 
     def listed(self, sense: Sense) -> str:
-        """The form that a sense is of, as listed; empty for a name of the list."""
-        return sense.entry.forms[self.column(sense.attribute)] if sense.entry is not None else ""
+        """The form that a sense is of, as listed; empty for a name of the list, and for two forms at once."""
+        known = sense.entry is not None and sense.attribute in self.columns
+        return sense.entry.forms[self.column(sense.attribute)] if known and sense.entry else ""
 
     def name(self, found: str, sense: Sense, target: str, taken: set[str]) -> str:
         """A first name of the target: the row's own, else one like it in race and gender, none of ``taken``."""
         if sense.entry is not None and (form := self.form(sense.entry, target)).casefold() not in taken:
             return form
-        known = self.names.get(found.casefold(), Name(found, sense.attribute, "", "", ""))
+        known = self.names.get(fold(found), Name(found, sense.attribute, "", "", ""))
         pool = self._pool_of(target, known)
         if not pool:
             return found
@@ -150,9 +151,15 @@ class Vocabulary:
         if self.lexicon.axis == "gender":
             if target == NEUTRAL:
                 return sorted({entry.forms[0] for entry in self.lexicon.entries if entry.pos == "name"})
-            fitting = [name for name in self.names.values() if name.gender == target and not name.other_sense]
+            fitting = [
+                name
+                for name in self.names.values()
+                if name.gender == target and not name.other_sense and name.is_counted
+            ]
             return _frequent([name for name in fitting if known.race and name.race == known.race] or fitting)
-        fitting = [name for name in self.names.values() if name.race == target and not name.other_sense]
+        fitting = [
+            name for name in self.names.values() if name.race == target and not name.other_sense and name.is_counted
+        ]
         return _frequent([name for name in fitting if name.gender == known.gender] or fitting)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairlab.lexicons import Lexicon
+from fairlab.text.view import Edit, read_view
 from fairlab.text.words import TermFinder, match_case
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -50,15 +51,24 @@ class WordSwap:
 
     def turned(self, text: str, targets: dict[str, str]) -> str:
         """``text`` with the words of every attribute that has a target turned to it."""
-        pieces, position = [], 0
-        for span in self.finder.find(text):
+        view = read_view(text)
+        edits: list[Edit] = []
+        before = ""
+        for span in self.finder.find_read(view.text):
             source = self.marks[span.term]
             target = targets.get(source, source)
-            found = text[span.start : span.end]
-            counterpart = found if source == target else self.counterparts[source, target][span.term]
-            pieces += [text[position : span.start], match_case(found, counterpart)]
-            position = span.end
-        return "".join([*pieces, text[position:]])
+            found = view.text[span.start : span.end]
+            new = found if source == target else match_case(found, self.counterparts[source, target][span.term])
+            last = edits[-1] if edits else None
+            between = view.text[last.end : span.start].lower() if last else ""
+            both = len({*targets.values()}) == 1 and last is not None and before != source
+            if last and both and (between == "/" or (between == " or " and last.new.lower() == new.lower())):
+                kept = last.new if before == target else new  # of two forms for either, the one that was there
+                edits[-1] = Edit(last.start, span.end, match_case(last.new, kept))
+            else:
+                edits.append(Edit(span.start, span.end, new))
+            before = source
+        return view.write(edit for edit in edits if edit.new != view.text[edit.start : edit.end])
 
     def marked(self, text: str) -> bool:
         """Whether the text holds any word of the axis."""

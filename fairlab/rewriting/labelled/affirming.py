@@ -11,8 +11,9 @@ from typing import Any
 
 from lemminflect import getInflection, getLemma
 
-from fairlab.rewriting.english.edits import Edit, apply_edits
+from fairlab.rewriting.english.edits import apply_edits
 from fairlab.text.pipeline import parse
+from fairlab.text.view import Edit
 
 DO = {"do": "VBP", "does": "VBZ", "did": "VBD"}
 DOES = {tag: word for word, tag in DO.items()}

@@ -18,12 +18,13 @@ import yaml
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.files import sha256
-from fairlab.rewriting.english.edits import Edit, apply_edits
+from fairlab.rewriting.english.edits import apply_edits
 from fairlab.rewriting.labelled.affirming import Affirming
 from fairlab.rewriting.labelled.label_keeping import Labelled
 from fairlab.rewriting.labelled.same_facts import differing_facts
 from fairlab.text.difference import stretches
 from fairlab.text.surface_tokens import surface_tokens
+from fairlab.text.view import Edit
 from fairlab.text.words import TermFinder, match_case
 
 LISTS = Path(__file__).with_name("paraphrases.yaml")

@@ -16,10 +16,11 @@ from typing import Any
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.masked_lm import MaskedLM
-from fairlab.rewriting.english.edits import Edit, apply_edits, starts_sentence
+from fairlab.rewriting.english.edits import fitted_edits, starts_sentence
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.text.pipeline import parse
 from fairlab.text.sentences import sentence_spans
+from fairlab.text.view import Edit, read_view
 
 SHARE = 0.1  # of the words
 TRIED, FEWEST_TRIED = 2, 8  # places that are tried for each one that may change, and at least
@@ -107,7 +108,8 @@ class WordUpshift:
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
         """Every text upshifted; one without a word that may change stays as it is."""
-        places = [self._places(text) for text in texts]
+        views = [read_view(text) for text in texts]
+        places = [self._places(view.text) for view in views]
         asked = list(dict.fromkeys(place.query for some, _ in places for place in some))
         likely = dict(zip(asked, self.model.fillers(asked, top=max(LIKELIEST)), strict=True))
         found: dict[int, list[Edit]] = {}
@@ -116,7 +118,7 @@ class WordUpshift:
             tried = [place for number in left for place in places[number][0]]
             words = self._agreeing({place: self._fitting(place, likely[place.query], likeliest) for place in tried})
             found |= {number: _chosen(places[number][0], words, places[number][1]) for number in left}
-        return [apply_edits(text, found[number]) if found[number] else text for number, text in enumerate(texts)]
+        return [view.write(fitted_edits(view.text, found[number])) for number, view in enumerate(views)]
 
     def _places(self, text: str) -> tuple[list[Place], int]:
         """The places to try, in their order, and how many of them may change."""

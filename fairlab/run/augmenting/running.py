@@ -90,7 +90,7 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
     record.provenance |= spent(values)
     record.provenance["rows"] = manifest.rows() | {f"rejected: {name}": n for name, n in manifest.reasons.items()}
     record.readings, own = plan.report(manifest, made)
-    record.notes = [*own, *_row_notes(manifest)]
+    record.notes = [*own, *_row_notes(manifest), *_rate_notes(manifest)]
     record.status = "finished"
     write_quality_report(record, manifest)
     finish(manifest, record.folder, about, values)
@@ -236,6 +236,12 @@ def _row_notes(manifest: Manifest) -> list[Note]:
     texts += [f"{count:,} {name}" for name, count in counts.items() if count and name not in ("groups", "rejected")]
     texts += [f"{count:,} rejected: {reason}" for reason, count in manifest.reasons.items()]
     return [Note("augmentation", text) for text in texts]
+
+
+def _rate_notes(manifest: Manifest) -> list[Note]:
+    """How often rules are wrong on the axes, as far as that was measured."""
+    rates = manifest.made_by.get("rewrites_by_rules", {})
+    return [Note("augmentation", f"rewrites by rules on the axis {axis}: {rate}") for axis, rate in rates.items()]
 
 
 def spent(values: dict[str, Any]) -> dict[str, Any]:

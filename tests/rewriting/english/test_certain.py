@@ -96,7 +96,7 @@ def test_only_what_may_change_and_is_not_certain_is_parsed(monkeypatch):
         asked.extend(texts := list(texts))
         return parse(texts, **options)
 
-    monkeypatch.setattr("fairlab.rewriting.english.rules.parse", watched)
+    monkeypatch.setattr("fairlab.rewriting.english.syntax.parse", watched)
     texts = ["It rained.", "She left.", "He left.", "A man in red saw him.", "He walked his aunt's dog.", "They left."]
     made = REWRITERS["gender"].rewrite_all(texts, ["woman"] * len(texts))
     assert made[:5] == ["It rained.", "She left.", "She left.", "A woman in red saw her.", "She walked her aunt's dog."]

@@ -1,0 +1,69 @@
+"""How many first names are turned with their pronoun, by group and list of names; writes recall.json.
+
+    FAIRLAB_DATA=... python -m experiments.lexicons.recall
+
+The lists are births of New York City by the mother's ethnicity, weighted by number, and the names of BBQ, each counted
+once. Neither is a source of ``names.csv``, but for the names of BBQ that come from Tzioumis 2018. No list of Irish,
+French or Vietnamese names other than that which ``names.csv`` is made from was to be had, so their recall is not known.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+
+from experiments.lexicons.build import DATA
+from fairlab.files import write_whole
+from fairlab.lexicons.names import find_name
+
+RECORD = Path(__file__).parent / "recall.json"
+GENDERS = {"FEMALE": "woman", "MALE": "man", "F": "woman", "M": "man"}
+
+
+def births() -> dict[str, Counter[tuple[str, str]]]:
+    """By ethnicity, births of every name and gender."""
+    found: dict[str, Counter[tuple[str, str]]] = {}
+    with (DATA / "names/Popular_Baby_Names.csv").open(encoding="utf-8", newline="") as file:
+        for row in {tuple(row.items()) for row in csv.DictReader(file)}:
+            cells = dict(row)
+            group = cells["Ethnicity"].title().split()[0]  # each is spelt in two ways
+            key = (cells["Child's First Name"].title(), GENDERS[cells["Gender"]])
+            found.setdefault(f"New York births, {group}", Counter())[key] += int(cells["Count"])
+    return found
+
+
+def of_bbq() -> dict[str, Counter[tuple[str, str]]]:
+    """By ethnicity, BBQ's first names, each once."""
+    found: dict[str, Counter[tuple[str, str]]] = {}
+    with (DATA / "bbq/vocabulary_proper_names.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["First_last"] == "first":
+                found.setdefault(f"BBQ, {row['ethnicity']}", Counter())[row["Name"], GENDERS[row["gender"]]] = 1
+    return found
+
+
+def known(name: str, gender: str, *, counted: bool = False) -> bool:
+    """Return whether a name is listed with its gender, and as a name; where ``counted``, without Faker's names."""
+    found = find_name(name)
+    if found is None or (counted and not found.is_counted):
+        return False
+    return found.other_sense != "rarely" and found.gender in (gender, "both")
+
+
+def main() -> None:
+    """Write the record."""
+    record = {}
+    for group, names in sorted({**births(), **of_bbq()}.items()):
+        held, before = (
+            sum(count for (name, gender), count in names.items() if known(name, gender, counted=counted))
+            for counted in (False, True)
+        )
+        total = names.total()
+        record[group] = {"names": len(names), "bearers": total, "recall": held / total, "without Faker": before / total}
+    write_whole(RECORD, json.dumps(record, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,246 @@
+"""What is taken away from a text before it is read: markup, layout, invisible signs, variants of letters and quotes."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+
+PARAGRAPH = "\u2029"  # stands between paragraphs of a text as it is read
+Change = tuple[int, int, str]  # start, end, and what is read there
+
+_ENTITY = re.compile(r"&(?:amp;)*(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,30});")
+_COMMENT = re.compile(r"<!--.*?-->|<(script|style)\b[^<>]*>.*?</\1\s*>|\{\\[^{}\n]{1,60}\}", re.DOTALL | re.IGNORECASE)
+_INLINE = "a abbr b big br center cite del em font i img ins mark q s small span strike strong sub sup tt u var wbr"
+_BLOCK = (
+    "address article aside blockquote body caption dd div dl dt footer form h1 h2 h3 h4 h5 h6 head header hr html li "
+    "main nav ol option p pre section select table tbody td th thead title tr ul"
+)
+_TAG = re.compile(rf"</?({'|'.join([*_INLINE.split(), *_BLOCK.split()])})(?:\s[^<>]{{0,2000}})?/?>", re.IGNORECASE)
+_BREAKS = {"br": "\n", **dict.fromkeys(_BLOCK.split(), "\n\n")}
+
+_CLUSTER = re.compile(r"[^\W\d_][\u0300-\u036f]+")
+_VARIANT = re.compile(r"[\ufb00-\ufb06\uff01-\uff5e\u2102-\u2138\u24b6-\u24e9\U0001d400-\U0001d7ff]")
+_NOTE = re.compile(r"(?<=[^\W\d_])[\u00b9\u00b2\u00b3\u2070-\u2089]+")
+_FOOTNOTE = re.compile(r"(?<=[^\s\[(])\[(?:\d{1,3}|[a-z]|note \d{1,2}|citation needed)\](?!\()")
+_SOFT_BREAK = re.compile(r"\u00ad[ \t]*\r?\n[ \t]*")
+_UNSEEN = re.compile(r"[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
+_PICTURE = re.compile(
+    r"(?:[\u2190-\u21ff\u2300-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\U000e0020-\U000e007f\ufe0e\ufe0f\u20e3]\u200d?)+"
+)
+_QUOTES = {**dict.fromkeys("’‘ʼ‛＇‹›", "'"), **dict.fromkeys("“”„‟«»", '"')}
+_QUOTE = re.compile(f"[{''.join(_QUOTES)}]")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffc\ufffd]+")
+
+_QUOTED = re.compile(r"(?:[ \t]{0,3}>)+[ \t]?")
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
+_BULLET = re.compile(r"[ \t]*(?:[-*+•‣·–—][ \t]+|[-–—](?=[^\W\d_]))")
+_OPENS = re.compile(r"[\"'(*_]*[A-Z]")
+_RULE = re.compile(r"[ \t]*(?:[-=*_~#][ \t]*){3,}$")
+_CUE = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3} --> .*$")
+_HYPHENATED = re.compile(r"\b([A-Za-z]+(?:-[A-Za-z]+)*)-[ \t]*\r?\n[ \t]*(?=[a-z])")
+# After these, the hyphen at the end of a line is one of the word's own: *ex-wife*, *step-mother*.
+_HYPHEN_STAYS = frozenset("ex half step great grand non anti pro co mid all self well year".split())
+
+_EMPHASIS = re.compile(
+    r"(?<![\w*])(\*{1,3})(?=[^\s*])(?:[^*\n]{1,400}?)(?<=[^\s*])(\1)(?![\w*])"
+    r"|(?<!\w)(_{1,3})(?=[^\s_])(?:[^_\n]{1,400}?)(?<=[^\s_])(\3)(?!\w)"
+    r"|(?<!\w)(~~)(?=\S)(?:[^~\n]{1,400}?)(?<=\S)(\5)(?!\w)"
+)
+_LINK = re.compile(r"(!?\[)[^\[\]\n]{1,400}(\]\([^()\s]{1,2000}\))")
+
+# Both pronouns in one word, written out with a stroke.
+_BOTH = re.compile(
+    r"(?<!\w)(?:(?P<stroke>s/he|\(s\)he|s\(he\))|(?P<after>he\(she\)|she\(he\)|his\(her\)|her\(his\)|him\(her\)"
+    r"|her\(him\))|(?P<self>(?:him|her)/(?:him|her)self|(?:him|her)self/(?:him|her)self)"
+    r"|(?P<woman>\(wo\)m[ae]n|wo/m[ae]n)|(?P<three>(?:he/she|she/he|s/he)/they))(?!\w)",
+    re.IGNORECASE,
+)
+_ALTERNATIVE = re.compile(
+    r"\b(?:s?he|him|hers?|his|himself|herself)(\s?/\s?)(?=(?:s?he|him|hers?|his|himself|herself)\b)", re.IGNORECASE
+)
+
+_SPACE = re.compile(r"\s{2,}|[^\S ]|\A\s|\s\Z")  # all but single blanks between words
+_LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
+# Signs between which and a word a blank is read, as no parser parts them.
+_GLUE = re.compile(
+    r"(?<=\w)(?=[\\^|~=+%$§¶†])|(?<=[\\^|~=+§¶†])(?=\w)|(?<=\w)(?=-(?:\s|$))|(?:(?<=\s)|(?<=^))-(?=\w)"
+    r"|(?<=[^\W\d_]{2})(?=[(\[{]\w)|(?<=\w[!?;)\]}\"*])(?=[^\W\d_]{2})|(?<=[.,!?])(?=\[)|(?<=\w\w\.)(?=[A-Z][a-z])"
+)
+# Told sooner: where none of these stands, no blank is missing.
+_MAY_GLUE = re.compile(
+    r"[\\^|~=+%$§¶†(\[{!?;)\]}\"*.,-](?:(?<=[\\^|~=+%$§¶†])|(?<=-)|(?<=[(\[{])\w|(?<=[!?;)\]}\"*])[^\W\d_]"
+    r"|(?<=\.)[A-Z]|(?<=[.,!?])\[)"
+)
+_ADDRESS = re.compile(r"\S*(?:://|www\.)\S*|[\w.+-]+@[\w.-]+|`[^`]*`|\S+\.\w+/\S*")
+
+
+class Draft:
+    """A text on its way to being read, with the place of every character in the original."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts, self.ends = array("q"), array("q")  # empty as long as nothing was changed
+
+    def change(self, changes: Iterable[Change]) -> None:
+        """Make changes, given from left to right; what is put between two characters stands for nothing."""
+        pieces: list[str] = []
+        starts, ends = array("q"), array("q")
+        position = 0
+        for start, end, new in changes:
+            if start < position or self.text[start:end] == new:
+                continue
+            if not self.starts:
+                self.starts, self.ends = array("q", range(len(self.text))), array("q", range(1, len(self.text) + 1))
+            pieces += [self.text[position:start], new]
+            if new:
+                first = self.starts[start] if start < len(self.text) else (self.ends[-1] if self.ends else 0)
+                last = max(first, self.ends[end - 1]) if end > start else first
+                starts += self.starts[position:start] + array("q", [first]) * len(new)
+                ends += self.ends[position:start] + array("q", [last]) * len(new)
+            else:
+                starts += self.starts[position:start]
+                ends += self.ends[position:start]
+            position = end
+        if pieces:
+            self.text = "".join([*pieces, self.text[position:]])
+            self.starts, self.ends = starts + self.starts[position:], ends + self.ends[position:]
+
+    def replace(self, pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str]) -> None:
+        """Replace all that a pattern matches."""
+        self.change(
+            (*match.span(), new if isinstance(new, str) else new(match)) for match in pattern.finditer(self.text)
+        )
+
+
+def clean(text: str) -> tuple[str, array[int], array[int]]:
+    """The text to read, and for each of its characters start and end of what it stands for in the original.
+
+    White space is one blank, or :data:`PARAGRAPH` between paragraphs. Tags of HTML, emphasis and links of Markdown,
+    marks of quoted mail and of lists, and invisible signs are left out; entities, ligatures and the like are letters,
+    and quotation marks and apostrophes are straight. A blank stands between a word and signs that a parser does not
+    part from it.
+    """
+    draft = Draft(text)
+    if "&" in text:
+        draft.replace(_ENTITY, lambda match: html.unescape(html.unescape(match[0])))
+    if "<" in draft.text or "{" in draft.text:
+        draft.replace(_COMMENT, "")
+        draft.replace(_TAG, lambda match: _BREAKS.get(match[1].lower(), ""))
+    if not draft.text.isascii():
+        _clean_letters(draft)
+    draft.replace(_CONTROL, " ")
+    if _LINE_END.search(draft.text) or draft.text[:1] in "->*+#•–— \t":
+        draft.change(list(_line_starts(draft.text)))
+        draft.change(_joined(match) for match in _HYPHENATED.finditer(draft.text))
+    if "[" in draft.text:
+        draft.replace(_FOOTNOTE, "")
+    if any(sign in draft.text for sign in "*_~["):
+        for pattern in (_EMPHASIS, _LINK):
+            draft.change(_marks(pattern, draft.text))
+    if "/" in draft.text or "(" in draft.text:
+        draft.replace(_BOTH, _both)
+        draft.change((*match.span(1), "/") for match in _ALTERNATIVE.finditer(draft.text))
+    draft.replace(_SPACE, lambda match: _space(match, len(draft.text)))
+    draft.change(_parted(draft.text))
+    return draft.text, draft.starts, draft.ends
+
+
+def _parted(text: str) -> Iterator[Change]:
+    """A blank between a word and the signs that a parser does not part from it, but in addresses and code."""
+    kept = (
+        [match.span() for match in _ADDRESS.finditer(text)]
+        if any(sign in text for sign in ("/", "www.", "@", "`"))
+        else []
+    )
+    for match in _GLUE.finditer(text) if _MAY_GLUE.search(text) else ():
+        if not any(start <= match.start() < end for start, end in kept):
+            yield *match.span(), match[0] + " "
+
+
+def _clean_letters(draft: Draft) -> None:
+    """Letters with their marks in one, variants of letters as such, plain quotes, nothing that nobody sees."""
+    draft.replace(_SOFT_BREAK, "")
+    draft.replace(_PICTURE, " ")
+    draft.replace(_UNSEEN, "")
+    if not unicodedata.is_normalized("NFC", draft.text):
+        draft.replace(_CLUSTER, _composed)
+    draft.replace(_VARIANT, lambda match: unicodedata.normalize("NFKC", match[0]))
+    draft.replace(_NOTE, "")
+    draft.replace(_QUOTE, lambda match: _QUOTES[match[0]])
+
+
+def _composed(match: re.Match[str]) -> str:
+    made = unicodedata.normalize("NFC", match[0])
+    return "".join(sign for sign in made if not unicodedata.combining(sign))
+
+
+def _line_starts(text: str) -> Iterator[Change]:
+    """Marks at the starts of lines left out, and a paragraph begun where they tell of one."""
+    depth, before, start, titled = 0, "", 0, False
+    for line in text.splitlines(keepends=True):
+        quoted = _QUOTED.match(line)
+        end = quoted.end() if quoted else 0
+        deeper = quoted[0].count(">") if quoted else 0
+        bare = line[end:].rstrip()
+        begins = (deeper != depth and bool(before)) or titled
+        if _RULE.match(bare) or _CUE.match(bare) or (bare.strip().isdigit() and _next_is_cue(text, start + len(line))):
+            yield start, start + end + len(bare), "\n\n"
+        else:
+            heading = _HEADING.match(line, end)
+            titled = heading is not None
+            bullet = _BULLET.match(line, end)
+            if heading:
+                end, begins = heading.end(), True
+            elif bullet and (not before or before[-1] in ".!?:;\"'" or _OPENS.match(line, bullet.end())):
+                end, begins = bullet.end(), True
+            if begins or end:
+                yield start, start + end, "\n\n" if begins and before else ""
+        depth, before, start = deeper, bare, start + len(line)
+
+
+def _next_is_cue(text: str, start: int) -> bool:
+    """Whether a line of a subtitle's times follows."""
+    return bool(re.compile(r".*-->").match(text, start))
+
+
+def _joined(match: re.Match[str]) -> Change:
+    """The end of a line within a word left out, but for a hyphen that is the word's own."""
+    own = "-" in match[1] or match[1].lower() in _HYPHEN_STAYS
+    return match.end(1), match.end(), "-" if own else ""
+
+
+def _marks(pattern: re.Pattern[str], text: str) -> Iterator[Change]:
+    """The opening and closing marks of what a pattern matches, left out."""
+    for match in pattern.finditer(text):
+        for group in range(1, len(match.groups()) + 1):
+            if match[group] is not None:
+                yield *match.span(group), ""
+
+
+def _both(match: re.Match[str]) -> str:
+    """Two pronouns or nouns with a stroke between them, in the case of what stands for both."""
+    found = match[0].lower()
+    if match["stroke"]:
+        made = "she/he"
+    elif match["after"]:
+        made = found.replace("(", "/").rstrip(")")
+    elif match["self"]:
+        made = "/".join(f"{word.removesuffix('self')}self" for word in found.split("/"))
+    elif match["woman"]:
+        made = f"wo{found[-3:]}/{found[-3:]}"
+    else:
+        made = "/".join(found.removesuffix("/they").replace("s/he", "she/he").split("/"))
+    letters = [sign for sign in match[0] if sign.isalpha()]
+    if all(map(str.isupper, letters)) and len(letters) > 1:
+        return made.upper()
+    return made[0].upper() + made[1:] if letters[0].isupper() else made
+
+
+def _space(match: re.Match[str], length: int) -> str:
+    """Nothing at the ends of a text, a paragraph's sign between paragraphs, else a blank."""
+    if match.start() == 0 or match.end() == length:
+        return ""
+    return PARAGRAPH if PARAGRAPH in match[0] or len(_LINE_END.findall(match[0])) > 1 else " "

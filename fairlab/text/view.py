@@ -1,0 +1,165 @@
+"""Texts as rules read them: without layout, markup and invisible signs, and each sign's place in the original.
+
+Mail, web pages, books, subtitles and tables write one sentence in many ways. :func:`read_view` gives all of them as
+the same plain line, so that they are understood alike, and :meth:`View.write` puts changes back into the original, of
+which all else stays as it is, to the byte.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from fairlab.text.cleaning import clean
+
+# The first sign for which a text is looked at closely; most texts hold none, and this search is all that they cost.
+_UNUSUAL = re.compile(
+    r"""[^A-Za-z0-9 ,':À-ÖØ-öø-ž£…]
+    (?:(?<=[^.!?;()"$#@/–—-])  # any sign but these, which are usual by themselves:
+    |(?<=\A[-–—#])  # at the start of a text
+    |(?<=\w-)(?=\s|\Z)|(?<=\s-)\w  # at one end of a word
+    |(?<=\w\w\.)[A-Z]|(?<=\w[!?;)"(])\w|(?<=\w\$)  # between two words
+    |(?<=/)\ ?[hHsSmM])  # between two pronouns
+    """,
+    re.VERBOSE,
+)
+# Parts of words that say nothing: a hyphen at the end of a line, and signs that nobody sees.
+_UNSEEN = re.compile(r"[-\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """``text[start:end]`` becomes ``new``; an empty ``new`` drops it."""
+
+    start: int
+    end: int
+    new: str
+
+
+@dataclass(slots=True)
+class View:
+    """A text as rules read it.
+
+    Attributes:
+        original: the text as it was given.
+        text: the text to read: single blanks, plain quotation marks, a sign of its own between
+            paragraphs.
+        starts: for every character of ``text``, where what it stands for begins in the original; empty if all stand
+            where they stood.
+        ends: likewise, where it ends.
+        cased: how new words are written where the case of the whole text was taken away; None elsewhere.
+    """
+
+    original: str
+    text: str
+    starts: Sequence[int] = field(default=(), repr=False)
+    ends: Sequence[int] = field(default=(), repr=False)
+    cased: Callable[[str], str] | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether text and original are the same, but for case."""
+        return not self.starts
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Start and end in the original of a stretch of the text."""
+        if self.is_plain:
+            return start, end
+        if start >= len(self.text):
+            return len(self.original), len(self.original)
+        first = self.starts[start]
+        return first, max(first, self.ends[end - 1]) if end > start else first
+
+    def place(self, offset: int) -> int:
+        """Offset in the text of a character of the original, or of the next one that is read."""
+        return offset if self.is_plain else bisect_right(self.ends, offset)
+
+    def write(self, edits: Iterable[Edit]) -> str:
+        """The original with edits of the text made in it.
+
+        Args:
+            edits: edits of :attr:`text`, from left to right, which do not overlap.
+        """
+        pieces, position = [], 0
+        for edit in edits if self.is_plain else self._whole(edits):
+            start, end = self.span(edit.start, edit.end)
+            pieces += [self.original[position:start], self._written(edit)]
+            position = max(position, end)
+        return "".join([*pieces, self.original[position:]])
+
+    def _whole(self, edits: Iterable[Edit]) -> Iterator[Edit]:
+        """The edits, widened to all that one stretch of the original stands for: *he/she* for *(s)he*."""
+        last: Edit | None = None
+        for edit in edits:
+            start, end = edit.start, edit.end
+            while 0 < start < len(self.starts) and end > start and self.starts[start - 1] == self.starts[start]:
+                start -= 1
+            while start < end < len(self.ends) and self.ends[end] == self.ends[end - 1]:
+                end += 1
+            if last is not None and start < last.end:
+                new = last.new[: len(last.new) - (last.end - edit.start)] + edit.new + self.text[edit.end : end]
+                last = Edit(last.start, max(end, last.end), new)
+                continue
+            if last is not None:
+                yield last
+            last = Edit(start, end, self.text[start : edit.start] + edit.new + self.text[edit.end : end])
+        if last is not None:
+            yield last
+
+    def _written(self, edit: Edit) -> str:
+        """The new words of an edit as the original writes: its case, apostrophes, blanks, and markup within."""
+        new = self.cased(edit.new) if self.cased else edit.new
+        if self.is_plain:
+            return new
+        if "'" in new:
+            new = new.replace("'", self._apostrophe(edit))
+        parts = [self._inner(place, edit.start) for place in range(edit.start, edit.end)]
+        found = self.text[edit.start : edit.end]
+        blanks = [part for part, sign in zip(parts, found, strict=True) if sign.isspace()]
+        if blanks and new.count(" ") == len(blanks):
+            words = new.split(" ")
+            new = words[0] + "".join(blank + word for blank, word in zip(blanks, words[1:], strict=True))
+            parts = [part for part, sign in zip(parts, found, strict=True) if not sign.isspace()]
+        else:
+            parts = ["" if part.strip(" \t\u00a0") == "" else part for part in parts]
+        return new + "".join(parts)
+
+    def _apostrophe(self, edit: Edit) -> str:
+        """How the original writes an apostrophe: within the edit, else anywhere."""
+        place = self.text.find("'", edit.start, edit.end)
+        if place >= 0:
+            return self.original[self.starts[place] : self.ends[place]]
+        return "’" if "’" in self.original and "'" not in self.original else "'"
+
+    def _inner(self, place: int, first: int) -> str:
+        """What stands in the original before a character within an edit, or for a blank, and is no part of a word."""
+        hidden = self.original[self.ends[place - 1] : self.starts[place]] if place > first else ""
+        blank = self.original[self.starts[place] : self.ends[place]] if self.text[place].isspace() else ""
+        return _UNSEEN.sub("", hidden) + blank
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is told at once to be read as it stands."""
+    return _UNUSUAL.search(text) is None and "  " not in text and text.strip(" ") == text
+
+
+@lru_cache(maxsize=64)
+def read_view(text: str) -> View:
+    r"""Return the view of a text.
+
+    Example:
+        >>> view = read_view("We kept <b>her</b>\nold photographs.")
+        >>> view.text
+        'We kept her old photographs.'
+        >>> view.write([Edit(8, 11, "his")])
+        'We kept <b>his</b>\nold photographs.'
+    """
+    if _is_plain(text):
+        return View(text, text)
+    read_as, starts, ends = clean(text)
+    if read_as == text:
+        return View(text, text)
+    return View(text, read_as, starts, ends)
