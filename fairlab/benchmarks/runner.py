@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.benchmarks.inputs import READ_BY, changed_file, facts_of, refuse_changed_files
 from fairlab.benchmarks.kept_items import draws_file, items_are_intact, items_file, keep_texts
-from fairlab.benchmarks.needs import why_not_measured
+from fairlab.benchmarks.needs import LABELS, why_not_measured
 from fairlab.benchmarks.stages import Stage, keep_stage, timed
 from fairlab.benchmarks.versions import definition
 from fairlab.checks.foreign import read_tensors
@@ -62,7 +62,10 @@ def measure(
     found = gate(backbone, phase, record)
     for benchmark in benchmarks:
         other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
-        tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found, trained_on)
+        lacking = why_not_measured(benchmark, backbone)
+        if phase == "before" and LABELS in benchmark.description.needs:
+            lacking = ""  # training adds the head: the benchmark reads its data first, so that bad data is said now
+        tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found, trained_on, lacking)
     with _remembering(backbone):
         _keep(tasks, {benchmark.name: benchmark for benchmark in benchmarks}, phase, record, change)
     for benchmark in benchmarks:
@@ -216,13 +219,14 @@ def _beside(
     other: Path | None,
     validity: Validity,
     trained_on: Fingerprints | None,
+    lacking: str,
 ) -> Outcome:
     """Run a benchmark, with the items of the earlier model if there are any.
 
     Raises:
         CannotScore: The model lacks what the benchmark needs, or no number of this model is meaningful.
     """
-    if reason := why_not_measured(benchmark, backbone) or validity.reason:
+    if reason := lacking or validity.reason:
         raise CannotScore(reason)
     before = read_tensors(other) if other is not None and other.exists() else None
     outcome = _counting_cut(benchmark, backbone, before, trained_on)
