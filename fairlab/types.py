@@ -161,6 +161,11 @@ class Row:
         """Texts of the text's fields."""
         return [text for _, text in self.parts] or [self.text]
 
+    @property
+    def named(self) -> dict[str, str]:
+        """Texts of the fields by their names."""
+        return dict(zip(self.names, self.fields, strict=True))
+
 
 @dataclass(frozen=True)
 class Made:

@@ -12,7 +12,7 @@ from fairlab.benchmarks.runner import EVERYTHING, measure
 from fairlab.record import Outcome, Reading, Record
 from fairlab.run.checkpoints import checkpoint_is_intact, newest_intact
 from fairlab.run.command_line import cli
-from fairlab.types import FairlabError
+from fairlab.types import Description, FairlabError
 
 
 def cut_short(path):
@@ -48,6 +48,7 @@ class Counted:
         self.times = 0
 
     version = 1
+    description = Description("counted", "Counted", "?", {})
 
     def measure(self, backbone, before):
         self.times += 1

@@ -23,7 +23,7 @@ def save(ledger: Path, out: Path) -> int:
     """Write the answers of the one model of a ledger, and return their number."""
     with closing(Ledger(ledger, read_only=True)) as opened:
         (model,) = opened.models()
-        rows = opened.database.execute("SELECT key, reply FROM answers ORDER BY key").fetchall()
+        rows = list(opened.replies())
     lines = [json.dumps({"model": model}), *(json.dumps([key, json.loads(reply)]) for key, reply in rows)]
     with replaced_when_written(out) as temporary:
         temporary.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))

@@ -5,12 +5,12 @@ Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendices
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
 from fairlab.metrics.significance import wilson_interval
 from fairlab.reporting.reading_sheet import JUDGED, LABEL, SHEET, TAGS
+from fairlab.text.reading import read_table_rows
 from fairlab.types import DataUnavailable, FairlabError
 
 TRUE, FALSE = ("1", "x", "yes", "true"), ("", "0", "no", "false")
@@ -27,15 +27,14 @@ def read_sheet(path: Path) -> list[dict[str, str]]:
         raise DataUnavailable(
             f"{path} is not a file; give an {SHEET} that fairlab.augment wrote and a person filled in"
         )
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    for number, row in enumerate(rows, start=2):
+    found = list(read_table_rows(path))
+    for number, row in found:
         if missing := [name for name in ("id", LABEL, JUDGED, *TAGS) if row.get(name) is None]:
             raise FairlabError(f"{path} line {number} has no column '{missing[0]}'; keep those of {SHEET}")
         for tag in TAGS:
             if row[tag].strip().lower() not in TRUE + FALSE:
                 raise FairlabError(f"{path} line {number} has '{row[tag]}' under '{tag}'; put x, or leave it empty")
-    return rows
+    return [row for _, row in found]
 
 
 def label_agreement(rows: Sequence[dict[str, str]]) -> tuple[int, int, float, float]:

@@ -8,7 +8,6 @@ Source: Davidson et al. 2017, "Automated Hate Speech Detection and the Problem o
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.data.published.download import locate
+from fairlab.text.reading import read_table_rows
 
 TWEETS = "hate_speech_offensive/labeled_data.csv"
 NEITHER = "2"  # class of tweets that are neither hate speech nor offensive
@@ -30,8 +30,7 @@ def _classifier() -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    with locate(TWEETS).open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = [row for _, row in read_table_rows(locate(TWEETS))]
     vectors = TfidfVectorizer(ngram_range=(1, 2), min_df=3, sublinear_tf=True)
     model = make_pipeline(vectors, LogisticRegression(class_weight="balanced", max_iter=1000))
     return model.fit([row["tweet"] for row in rows], [row["class"] != NEITHER for row in rows])

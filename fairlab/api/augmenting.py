@@ -78,7 +78,7 @@ def augment(
     *,
     axis: str = "gender",
     attributes: Sequence[str] | None = None,
-    field: str = "text",
+    field: str | Sequence[str] = "text",
     output: str | Path | None = None,
     rewriter: str | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -94,7 +94,7 @@ def augment(
         augmentation: name of the augmentation, such as ``counterfactual_groups``.
         axis: name of a lexicon such as ``gender``, or the path of one's own.
         attributes: two or more attributes of the axis; None takes all.
-        field: column that holds the text.
+        field: column that holds the text, or several columns, whose texts are rewritten together.
         output: a new folder to write into as well, with manifest, data card and report; None keeps nothing.
         rewriter: name of the rewriter; None takes the augmentation's own.
         settings: settings by dotted key, such as ``{"augmentation.filter": "keep"}``.
@@ -132,7 +132,7 @@ def left_out(record: Record) -> bool:
     return any(count for name, count in rows.items() if name not in ("read", "written", "groups"))
 
 
-def written_rows(texts: Any, field: str, folder: Path) -> Path:
+def written_rows(texts: Any, field: str | Sequence[str], folder: Path) -> Path:
     """Texts as a file of JSON lines, or a data set as it saves itself.
 
     Raises:
@@ -143,11 +143,14 @@ def written_rows(texts: Any, field: str, folder: Path) -> Path:
         return folder / "texts"
     if not isinstance(texts, Iterable) or isinstance(texts, bytes | Mapping):
         raise FairlabError(f"augment takes texts, rows or a data set, not {str(texts)[:60]}; give a list of texts")
-    rows = [{field: one} if isinstance(one, str) else one for one in texts]
+    rows = [{field: one} if isinstance(one, str) and isinstance(field, str) else one for one in texts]
     if not rows:
         raise FairlabError("there is no text; give at least one")
     if strange := [one for one in rows if not isinstance(one, Mapping)]:
-        raise FairlabError(f"a {type(strange[0]).__name__} is no text; give texts, or rows with a column '{field}'")
+        raise FairlabError(
+            f"a {type(strange[0]).__name__} is no text; give {'texts, or ' * isinstance(field, str)}rows "
+            f"with a column '{field if isinstance(field, str) else field[0]}'"
+        )
     path = folder / "texts.jsonl"
     write_whole(path, "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows))
     return path

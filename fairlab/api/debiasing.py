@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.api.loading import load, model_name
+from fairlab.api.loading import load_trainable, model_name
 from fairlab.api.results import Results, copied
 from fairlab.files import write_whole
 from fairlab.record import Record
@@ -51,7 +51,7 @@ class Run:
     @cached_property
     def model(self) -> Backbone:
         """The trained model."""
-        return load(self.folder)
+        return load_trainable(self.folder)
 
     def save(self, folder: str | Path) -> Path:
         """Keep the run in a new folder.
@@ -136,7 +136,7 @@ def _name(model: Any, folder: Path) -> str:
     from fairlab.backbones.export import export_backbone
 
     place = folder / "start"
-    export_backbone(load(model), place, card="")
+    export_backbone(load_trainable(model), place, card="")
     return str(place)
 
 

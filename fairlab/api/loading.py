@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.backbones.loading import PUBLISHED, readable_length, weights_facts
+from fairlab.backbones.loading import PUBLISHED, weights_facts
+from fairlab.backbones.tokenizers import readable_length
 from fairlab.distributed import device
 from fairlab.run.config.backbone_nodes import FALLBACK, SETTINGS, backbone_node
 from fairlab.run.config.build import build
@@ -14,18 +16,21 @@ from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch and transformers take seconds to import
     from fairlab.backbones.backbone import Backbone
+    from fairlab.backbones.encoder_object import EncoderObject
 
 
-def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone:
-    """Load a model that fairlab can measure and debias.
+def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | EncoderObject:
+    """Load a model that fairlab can measure and, if it has weights, debias.
 
     Its behaviour is checked once, before it embeds its first text, and a warning says if its embeddings say nothing of
     bias; see :mod:`fairlab.benchmarks.validity`.
 
     Args:
         model: a backbone's name such as ``minilm``, the folder of a run or of a model, a name of the hub; or a model in
-            memory: a ``SentenceTransformer``, or a pair of a model of transformers and its tokenizer. A model in memory
-            stays where it is and is not copied; one that is loaded goes onto a GPU where there is one.
+            memory: a ``SentenceTransformer``, or a pair of a model of transformers and its tokenizer, also compiled or
+            with adapters of PEFT. A model in memory stays where it is and is not copied; one that is loaded goes onto a
+            GPU where there is one. Any other object with ``encode``, or a function from texts to vectors, is measured
+            by its embeddings alone.
         strict: whether the model is checked at once, and refused if it fails.
         settings: ``pooling``, ``normalize``, ``max_length`` and ``dtype``, to be used instead of the model's own; of a
             pair ``pooling``, ``normalize`` and ``max_length``.
@@ -47,13 +52,29 @@ def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone:
     backbone = _named(str(model), settings) if isinstance(model, str | Path) else _in_memory(model, settings)
     if backbone is None:
         raise FairlabError(
-            f"a {type(model).__name__} is no model that fairlab knows; give a name, a folder, a SentenceTransformer or "
-            "a pair (model, tokenizer)"
+            f"a {type(model).__name__} is no model that fairlab knows; give a name, a folder, a SentenceTransformer, a "
+            "pair (model, tokenizer), an object with encode(texts) or a function from texts to vectors"
         )
     if strict:
         refuse_failed(validity(backbone), model_name(model))
     elif backbone is not model:
         backbone.on_first_embedding = warn_if_failed
+    return backbone
+
+
+def load_trainable(model: Any) -> Backbone:
+    """Load a model whose weights can be trained and saved.
+
+    Raises:
+        FairlabError: as of :func:`load`, the model gives embeddings alone, or has adapters that are not merged.
+    """
+    from fairlab.backbones.backbone import Backbone
+
+    backbone = load(model)
+    if not isinstance(backbone, Backbone):
+        raise FairlabError(f"{backbone.name} has no weights to train; give a name, a folder or (model, tokenizer)")
+    if any(".lora_" in name for name, _ in backbone.named_parameters()):
+        raise FairlabError("the adapters of the model are not merged; give what model.merge_and_unload() returns")
     return backbone
 
 
@@ -63,16 +84,19 @@ def _named(model: str, settings: dict[str, Any]) -> Backbone:
         return build(backbone_node(model, settings)).to(device())  # type: ignore[no-any-return]
 
 
-def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | None:
+def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | EncoderObject | None:
     """A model object as a backbone; None of an object of another kind."""
     from sentence_transformers import SentenceTransformer
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from fairlab.backbones.backbone import Backbone
+    from fairlab.backbones.encoder_object import EncoderObject
 
-    if isinstance(model, Backbone | SentenceTransformer) and settings:
+    if isinstance(model, tuple) and len(model) == 2:
+        model = (_plain(model[0]), model[1])
+    if isinstance(model, Backbone | SentenceTransformer | EncoderObject) and settings:
         raise FairlabError(f"a {type(model).__name__} has its own settings; leave out {', '.join(settings)}")
-    if isinstance(model, Backbone):
+    if isinstance(model, Backbone | EncoderObject):
         return model
     if isinstance(model, SentenceTransformer):
         return _of_sentence_transformer(model)
@@ -84,11 +108,45 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | None:
         chosen: dict[str, Any] = FALLBACK | settings
         if chosen["pooling"] not in ("mean", "cls"):
             raise FairlabError(f"pooling of (model, tokenizer) must be mean or cls, not {chosen['pooling']}")
-        chosen["max_length"] = readable_length(*model, chosen["max_length"], f"this {type(model[0]).__name__}")
+        name = f"this {type(model[0]).__name__}"
+        chosen["max_length"] = readable_length(*model, chosen["max_length"], name, chosen.pop("longest"))
         return Backbone(*model, **chosen)
     if isinstance(model, PreTrainedModel):
         raise FairlabError(f"a {type(model).__name__} needs its tokenizer; give the pair (model, tokenizer)")
-    return None
+    return _encoder_object(model, settings)
+
+
+def _plain(model: Any) -> Any:
+    """The model of transformers inside what torch.compile or PEFT put around it; its adapters stay at work.
+
+    Raises:
+        FairlabError: the adapters are prompts, which are put before the tokens and not into the model.
+    """
+    model = getattr(model, "_orig_mod", model)
+    settings = getattr(model, "peft_config", None)
+    if not isinstance(settings, Mapping) or not hasattr(model, "get_base_model"):
+        return model
+    if any(getattr(one, "is_prompt_learning", False) for one in settings.values()):
+        raise FairlabError("adapters that learn a prompt are no part of the model; give adapters such as LoRA")
+    return model.get_base_model()
+
+
+def _encoder_object(model: Any, settings: Mapping[str, Any]) -> EncoderObject | None:
+    """An object with ``encode``, or a function, as a model; None of anything else."""
+    from fairlab.backbones.encoder_object import EncoderObject
+
+    encode = getattr(model, "encode", None)
+    if isinstance(model, type | str | bytes) or not (callable(encode) or callable(model)):
+        return None
+    if settings:
+        raise FairlabError(f"{_object_name(model)} has its own settings; leave out {', '.join(settings)}")
+    return EncoderObject(encode if callable(encode) else model, _object_name(model))
+
+
+def _object_name(model: Any) -> str:
+    """What an object that encodes is called."""
+    own = getattr(model, "__name__", "")
+    return f"the function {own}" if own else f"this {type(model).__name__}"
 
 
 def _of_sentence_transformer(sentence: Any) -> Backbone:
@@ -113,7 +171,7 @@ def _of_sentence_transformer(sentence: Any) -> Backbone:
     )
 
 
-def loaded_with_facts(model: Any) -> tuple[Backbone, dict[str, Any]]:
+def loaded_with_facts(model: Any) -> tuple[Any, dict[str, Any]]:
     """A model, and what the record says of its weights: a name and a hash."""
     if isinstance(model, str | Path):
         with composing():
@@ -127,7 +185,7 @@ def model_name(model: Any) -> str:
     """What a record calls a model: its name or folder, or the kind of the object, with where its weights came from."""
     if isinstance(model, str | Path):
         return str(model)
-    whole = model[0] if isinstance(model, tuple) else model
+    whole = _plain(model[0]) if isinstance(model, tuple) else model
     weights = getattr(whole, "model", None) or (whole[0].model if hasattr(whole, "max_seq_length") else whole)
     source = getattr(weights, "name_or_path", "")
     return f"{type(whole).__name__} object{f' of {source}' if source else ''}"

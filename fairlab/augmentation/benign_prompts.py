@@ -57,11 +57,11 @@ class BenignPrompts(RowAugmentation):
 
     title = "harmless prompts about every subgroup"
     limits = "Prompts of few topics and forms in English, and none that is harmful."
-    citation = """@misc{sturman2024debiasing,
+    citation = """@inproceedings{sturman2024debiasing,
   title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
   author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby,
     Renee},
-  howpublished = {arXiv:2409.13705},
+  booktitle = {Proceedings of EMNLP: Industry Track},
   year = {2024}
 }"""
     name = "benign_prompts"

@@ -20,6 +20,7 @@ from fairlab.rewriting.english.mentions import UNALIGNED
 from fairlab.rewriting.group_rewriters import columns
 from fairlab.rewriting.morphs.summaries import ExtractiveSummary, ModelSummary
 from fairlab.rewriting.morphs.upshift import SentenceUpshift, WordUpshift
+from fairlab.text.fields import named_fields
 from fairlab.types import FairlabError, Made, Row
 
 NO_BIASER, WITH_BIASER = "entries without a biaser", "entries with a biaser"
@@ -61,7 +62,10 @@ class Biasers(RowAugmentation):
     citation = """@article{mondal2024mitigating,
   title = {Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification},
   author = {Mondal, Devam and Lipizzi, Carlo},
-  journal = {Computers 13(6), 141},
+  journal = {Computers},
+  volume = {13},
+  number = {6},
+  pages = {141},
   year = {2024}
 }"""
     name = "biasers"
@@ -131,11 +135,12 @@ class Biasers(RowAugmentation):
         counts = Counter({WITH_BIASER if copies else NO_BIASER: 1})
 
         def add(kind: str, text: str, about: dict[str, Any], new: bool, name: str) -> None:
-            if not new or not text.strip():
-                counts[DUPLICATES if text.strip() else NOT_MADE] += 1
+            fields = named_fields(row, text)
+            if not new or not text.strip() or fields is None:
+                counts[DUPLICATES if text.strip() and not new else NOT_MADE] += 1
                 return
             provenance = columns(row, self.name, self.rewriter, {"text": text}) if name else {}
-            of_row = {"id": f"{row.number}-{len(made)}", row.field: text, **row.extra, "kind": kind, "entry": row.id}
+            of_row = {"id": f"{row.number}-{len(made)}", **fields, **row.extra, "kind": kind, "entry": row.id}
             made.append(of_row | about | provenance)
             counts[name] += 1 if name else 0
             if "biaser" in about:

@@ -13,6 +13,7 @@ from fairlab.protocols import RowAugmentation
 from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten, Versions
 from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, columns, group_row
+from fairlab.text.fields import NOT_SPLIT, named_fields
 from fairlab.types import NEUTRAL, FairlabError, Group, Made, Row
 
 OUTPUTS = ("groups", "add", "replace")
@@ -125,12 +126,15 @@ class CDA(RowAugmentation):
 
     def _labelled(self, row: Row, swapped: str | NotRewritten | None, rewriter: GroupRewriter) -> Made:
         """Return the original row, the swapped row, or both; the original row alone if it could not be swapped."""
-        original = {"id": row.id, row.field: row.text, **row.extra}
+        original = {"id": row.id, **row.named, **row.extra}
         if swapped is None:
             return Made(rows=(original,), counts={NO_WORD: 1})
         if isinstance(swapped, NotRewritten):
             return Made(rows=(original,), reason=f"rewriter: {swapped.outcome}", detail=swapped.reason)
+        fields = named_fields(row, swapped)
+        if fields is None:
+            return Made(reason=NOT_SPLIT, detail=f"{len(row.names)} fields do not come back")
         provenance = columns(row, self.name, rewriter, {"swapped": swapped})
-        counterpart = {**original, "id": f"{row.id}-cda", row.field: swapped, **provenance}
+        counterpart = {**original, "id": f"{row.id}-cda", **fields, **provenance}
         kept = (original,) if self.output == "add" else ()
         return Made(rows=(*kept, counterpart), counts={"rows swapped": 1})

@@ -21,6 +21,8 @@ from fairlab.rewriting.by_llm.injection import Injection, Version
 from fairlab.rewriting.english.agreement import article
 from fairlab.rewriting.english.subgroup_swap import NO_WORD, SubgroupSwap
 from fairlab.text.difference import changes
+from fairlab.text.fields import NOT_SPLIT, named_fields
+from fairlab.text.reading import text_lines
 from fairlab.text.words import match_case, word_pieces
 from fairlab.types import FairlabError, Made, Row
 
@@ -52,11 +54,11 @@ class Identity(RowAugmentation):
 
     title = "counterfactual injection of subgroups"
     limits = "A text may be harmful of one subgroup and not of another; its label is kept all the same."
-    citation = """@misc{sturman2024debiasing,
+    citation = """@inproceedings{sturman2024debiasing,
   title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
   author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby,
     Renee},
-  howpublished = {arXiv:2409.13705},
+  booktitle = {Proceedings of EMNLP: Industry Track},
   year = {2024}
 }"""
     name = "identity"
@@ -169,13 +171,15 @@ class Identity(RowAugmentation):
 
     def _made(self, row: Row, versions: Sequence[Version], counts: Counter[str]) -> Made:
         """Return a row with its versions, which copy its labels like every other column."""
-        written, flagged = [{"id": row.id, row.field: row.text, **row.extra}], []
+        written, flagged = [{"id": row.id, **row.named, **row.extra}], []
         for one in versions:
             id_ = f"{row.id}-{one.target}"
             if one.failed:
                 counts[f"versions without an answer: {one.failed}"] += 1
             elif one.text == row.text:
                 counts["versions equal to their seed"] += 1
+            elif (fields := named_fields(row, one.text)) is None:
+                counts[f"versions without an answer: {NOT_SPLIT}"] += 1
             elif one.flagged and not self.kept.get(id_, False):
                 counts["versions flagged"] += 1
                 flagged.append(one)
@@ -184,7 +188,7 @@ class Identity(RowAugmentation):
                     {"versions": 1, f"to/{one.category}:{one.target}": 1, "versions corrected": one.corrected}
                 )
                 counts["versions kept by review"] += bool(one.flagged)
-                written.append(self._version(row, id_, one))
+                written.append(self._version(row, id_, one, fields))
         return Made(
             rows=tuple(written),
             reason=FLAGGED if flagged else "",
@@ -193,11 +197,11 @@ class Identity(RowAugmentation):
             counts=dict(counts),
         )
 
-    def _version(self, row: Row, id_: str, one: Version) -> dict[str, Any]:
+    def _version(self, row: Row, id_: str, one: Version, fields: Mapping[str, str]) -> dict[str, Any]:
         return {
             **row.extra,
             "id": id_,
-            row.field: one.text,
+            **fields,
             self.subgroup: f"{one.category}:{one.target}",
             "augmentation": self.name,
             "inject": self.inject,
@@ -227,7 +231,7 @@ def read_review(path: Path) -> dict[str, bool]:
     if not path.is_file():
         raise FairlabError(f"{path} is no review; give a review.jsonl with every 'keep' filled in")
     found = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(text_lines(path), start=1):
         try:
             entry = from_json(line)
             decision = entry["keep"]

@@ -59,5 +59,5 @@ class Perturbable(RowAugmentationOnAxes):
     def _made(self, row: Row, score: float) -> Made:
         if score < self.at_least:
             return Made(counts={BELOW: 1})
-        fields = dict(zip(row.names, row.fields, strict=True))
+        fields = row.named
         return Made(rows=({"id": row.id, **fields, **row.extra, "perturbability": round(score, 6)},))

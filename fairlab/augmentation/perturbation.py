@@ -22,11 +22,10 @@ from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.rewriting.verifiers import load_verifiers
 from fairlab.rewriting.word_rewriters import ByAxis, Selection, WordRewriter
 from fairlab.text.difference import changes
-from fairlab.text.fields import join_fields, split_fields
+from fairlab.text.fields import NOT_SPLIT, join_fields, split_fields
 from fairlab.types import Description, FairlabError, Made, QuantityInfo, Row
 
 SAMPLINGS = ("uniform", "inverse_frequency")
-SEPARATORS = "field separators changed"
 UNCHANGED = "the rewriter changed nothing"
 CHOICE = "choice"  # key of a row's choice
 
@@ -156,7 +155,7 @@ class Perturbation(RowAugmentationOnAxes):
             return Rewritten(kept, (f"rewriter: {made.outcome}", made.reason))
         parts = split_fields(made, fields)
         if parts is None:
-            return Rewritten(kept, (SEPARATORS, f"{len(fields)} fields do not come back"), made)
+            return Rewritten(kept, (NOT_SPLIT, f"{len(fields)} fields do not come back"), made)
         if parts == kept:
             return Rewritten(kept, (UNCHANGED, ""))
         for verifier in self.verifiers[choice.axis]:
@@ -174,7 +173,7 @@ class Perturbation(RowAugmentationOnAxes):
     def _made(self, row: Row, choice: Selection | None, found: Rewritten | None) -> Made:
         """Return the row with its fields rewritten or unchanged, and its contribution to the statistics."""
         rest = {key: value for key, value in row.extra.items() if key != CHOICE}
-        original = {"id": row.id, **dict(zip(row.names, row.fields, strict=True)), **rest}
+        original = {"id": row.id, **row.named, **rest}
         if choice is None or found is None:
             return Made(rows=({**original, "perturbed": False},), counts={NO_WORD: 1})
         counts = {f"chosen/{choice.axis}": 1}

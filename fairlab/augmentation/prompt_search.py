@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 import yaml
 
-from fairlab.checks.foreign import read_yaml
 from fairlab.files import write_whole
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.by_llm.llm_rewriter import Versions
 from fairlab.rewriting.group_rewriters import LLMGroups, RuleGroups
 from fairlab.rewriting.verifiers import LABEL, load_verifiers
+from fairlab.text.reading import read_yaml_text
 from fairlab.types import NEUTRAL, FairlabError, ReviewNeeded, Row
 
 CORRECTORS = ("terminal", "file", "rules")
@@ -208,7 +208,7 @@ def _from_file(file: Path, wrong: Wrong) -> dict[str, str]:
         content = {"text": wrong.text, "versions": dict(versions), "corrected": False}
         body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
         write_whole(file, REVIEW.format(finding=wrong.finding) + body)
-    content = read_yaml(file)
+    content = read_yaml_text(file)
     if not isinstance(content, dict) or content.get("corrected") is not True:
         raise ReviewNeeded(
             f"{file} waits for you: correct its versions ({', '.join(versions)}), set corrected: true, and run the "

@@ -336,7 +336,7 @@ class Replaced:
         return [self._made(row, self.tried.get(row.number)) for row in rows]
 
     def _made(self, row: Row, one: Mapping[str, Any] | None) -> Made:
-        original = {"id": row.id, **dict(zip(row.names, row.fields, strict=True)), **row.extra}
+        original = {"id": row.id, **row.named, **row.extra}
         kept = {**original, "rewritten": False}
         if one is None:
             return Made(rows=(kept,))

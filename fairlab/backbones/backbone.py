@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from fairlab.backbones.pooling import first_token, token_mean
+from fairlab.backbones.tokenizers import refuse_tokens_without_row
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,6 +78,7 @@ class Backbone(nn.Module):
         published: what sentence-transformers puts around the model; None where nothing stands there.
 
     Attributes:
+        cut: hashes of the texts that :meth:`embed` cut at ``max_length``; whoever counts them empties it first.
         entries: how many entries of text a causal LM was tuned on; None where nobody said.
         subtraction: what is subtracted when pairs are classified; see :mod:`fairlab.backbones.subtraction`.
         unread: names of weights in the model's file that its configuration leaves out.
@@ -94,6 +96,7 @@ class Backbone(nn.Module):
         published: Published | None = None,
     ) -> None:
         super().__init__()
+        refuse_tokens_without_row(model, tokenizer)
         self.model = model
         self.tokenizer = tokenizer
         self.pooling = pooling
@@ -101,6 +104,7 @@ class Backbone(nn.Module):
         self.normalize = normalize
         self.published = published
         self.readout = None if published is None else published.readout
+        self.cut: set[int] = set()
         self.entries: int | None = None
         self.unread: tuple[str, ...] = ()
         self.on_first_embedding: Callable[[Backbone], object] | None = None
@@ -151,6 +155,21 @@ class Backbone(nn.Module):
         """Token ids per text, special tokens included, cut at ``max_length``."""
         return self.tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
 
+    def is_cut(self, token_ids: Sequence[Sequence[int]], *texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether ``max_length`` left it fewer ``token_ids`` than it has.
+
+        Args:
+            token_ids: ids per text, special tokens included.
+            texts: the texts; of pairs, two sequences.
+        """
+        cut = [False] * len(token_ids)
+        full = [row for row, ids in enumerate(token_ids) if len(ids) >= self.max_length]
+        if full:
+            columns = ([column[row] for row in full] for column in texts)
+            for row, ids in zip(full, self.tokenizer(*columns, verbose=False)["input_ids"], strict=True):
+                cut[row] = len(ids) > self.max_length
+        return cut
+
     def tokenize_to_embed(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids per text as :meth:`embed` reads it: behind the model's own prompt, where it has one."""
         return self.tokenize(texts) if self.published is None else self.published.token_ids(texts)
@@ -200,6 +219,10 @@ class Backbone(nn.Module):
             check(self)
         distinct = list(dict.fromkeys(texts))
         token_ids = self.tokenize_to_embed(distinct) if distinct else []
+        prompt = "" if self.published is None else self.published.prompt or ""
+        behind = [prompt + text for text in distinct] if prompt else distinct
+        cut = self.is_cut(token_ids, behind) if distinct else []
+        self.cut.update(hash(text) for text, is_cut in zip(distinct, cut, strict=True) if is_cut)
         known = {} if self._remembered is None else self._remembered
         new = [position for position, text in enumerate(distinct) if text not in known]
         batches = [

@@ -26,6 +26,15 @@ def find_start_token(tokenizer: PreTrainedTokenizerBase) -> str | None:
     return tokenizer.eos_token
 
 
+def begins_every_input(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Return whether a tokenizer has a token that begins every input, as those of Gemma and Llama do.
+
+    The beginning of sequence of GPT-2 and its kin is also the end: it separates documents, and a model has seen inputs
+    that begin within one.
+    """
+    return tokenizer.bos_token not in (None, CHAT_TURN, DOCUMENT, tokenizer.eos_token)
+
+
 class CausalLM:
     """Log-probabilities of texts token by token, each given the tokens before it.
 
@@ -70,9 +79,10 @@ class CausalLM:
             texts: any number of texts; each distinct one is scored once. A text without tokens gives an empty array.
             start_apart: show ``start_token`` to the first token of a text alone; the others see the text without it,
                 which is how the codes of StereoSet and of bias-bench feed GPT-2.
-            stride: do not cut long texts, but move a window of ``max_length`` tokens over them by so many: a token past
-                the first window is scored given at least ``max_length`` less ``stride`` tokens before it. Not together
-                with ``start_apart``.
+            stride: do not cut long texts, but move a window of ``max_length`` tokens over them by so many. A
+                token past the first window is scored given at least ``max_length`` - 1 - ``stride`` tokens before it;
+                see :func:`begins_every_input` for when later windows begin with ``start_token``. Not together with
+                ``start_apart``.
             progress: title of a progress bar, shown on a terminal only.
 
         Raises:
@@ -124,7 +134,11 @@ class CausalLM:
         return LogLikelihoods.of(self._score(asked, progress))
 
     def _score_in_windows(self, texts: Sequence[str], stride: int, progress: str) -> list[NDArray[np.float64]]:
-        """Log-probabilities of all tokens of each text, however long."""
+        """Log-probabilities of all tokens of each text, however long.
+
+        Models that were trained with a start token in every input give nonsense without it, so every window has it in
+        the place of one token of context. For other models, later windows hold text alone.
+        """
         length = self.backbone.max_length
         if not 1 <= stride < length:
             raise FairlabError(f"stride must lie in 1..{length - 1}, below the max_length of the model, not {stride}")
@@ -132,13 +146,14 @@ class CausalLM:
             return []
         token_ids = self.backbone.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
         asked, ends = [], []
+        start = [self.start_id] if begins_every_input(self.backbone.tokenizer) else []
+        room = length - len(start)
         for ids in token_ids:
-            whole = [self.start_id, *ids]
-            asked.append((1, whole[:length]))
-            scored = length
-            while scored < len(whole):
-                end = min(scored + stride, len(whole))
-                asked.append((scored - (end - length), whole[end - length : end]))
+            scored = length - 1
+            asked.append((1, [self.start_id, *ids[:scored]]))
+            while scored < len(ids):
+                end = min(scored + stride, len(ids))
+                asked.append((len(start) + scored - (end - room), [*start, *ids[end - room : end]]))
                 scored = end
             ends.append(len(asked))
         found = self._score(asked, progress)

@@ -19,7 +19,7 @@ from transformers import (
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
 
 from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batch_progress
-from fairlab.backbones.scoring import batches_of_one_length, count_cut
+from fairlab.backbones.scoring import batches_of_one_length
 from fairlab.types import CannotScore, FairlabError
 
 SCORE = ("score",)  # the only output of a regression, or of a choice between texts
@@ -58,7 +58,7 @@ def encode(backbone: Backbone, pairs: Sequence[Pair]) -> Encoded:
     )
     token_ids = encoded["input_ids"]
     segments = encoded["token_type_ids"] if segmented else None
-    return Encoded(token_ids, segments, count_cut(backbone, token_ids, *columns))
+    return Encoded(token_ids, segments, sum(backbone.is_cut(token_ids, *columns)))
 
 
 def outputs(model: PreTrainedModel, input_ids: Tensor, attention_mask: Tensor, segments: Tensor | None) -> Tensor:

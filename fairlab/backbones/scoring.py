@@ -65,15 +65,6 @@ class Targets:
     ids: Sequence[int]
 
 
-def count_cut(backbone: Backbone, token_ids: Sequence[Sequence[int]], *texts: Sequence[str]) -> int:
-    """How many texts (or pairs: two sequences) gave fewer ``token_ids`` than they have, for ``max_length``."""
-    full = [row for row, ids in enumerate(token_ids) if len(ids) == backbone.max_length]
-    if not full:
-        return 0
-    whole = backbone.tokenizer(*([column[row] for row in full] for column in texts), verbose=False)["input_ids"]
-    return sum(len(ids) > backbone.max_length for ids in whole)
-
-
 def batches_of_one_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
     """Positions of texts in batches, longest first, each of texts of one length and of at most ``budget`` tokens.
 

@@ -39,11 +39,11 @@ from fairlab.types import (
 )
 
 CITATION = """\
-@article{deng2024ccd,
+@misc{deng2024llm,
   title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},
   author = {Deng, Wenlong and Chen, Blair and Zhao, Beidi and Zhang, Chiyu and Li, Xiaoxiao and
     Thrampoulidis, Christos},
-  journal = {arXiv preprint arXiv:2402.14208},
+  howpublished = {arXiv:2402.14208},
   year = {2024}
 }
 """

@@ -36,6 +36,7 @@ CITATION = """\
   journal = {Computers},
   volume = {13},
   number = {6},
+  pages = {141},
   year = {2024}
 }
 """

@@ -1,8 +1,8 @@
 """HolisticBias: whether sentences about one group of people are likelier than the same about another.
 
 Source: Smith et al. 2022, "'I'm sorry to hear that': Finding New Biases in Language Models with a Holistic Descriptor
-Dataset" (likelihood bias, by the perplexity of causal LMs); Qian et al. 2022, "Perturbation Augmentation for
-Fairer NLP", section 5.1 and table 3 (by the pseudo-log-likelihood of masked LMs, whose code is not public).
+Dataset" (likelihood bias, by the perplexity of causal LMs); Qian et al. 2022, "Perturbation Augmentation for Fairer
+NLP", section 5.1 and table 3 (by the pseudo-log-likelihood of masked LMs, whose code is not public).
 """
 
 from __future__ import annotations

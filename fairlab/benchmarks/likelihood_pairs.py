@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.benchmarks.cced import held_out_groups, refuse_same_names, set_name
-from fairlab.benchmarks.crows_pairs import MEADE, NANGIA, PERCENT, crows_pairs_quantities, scores, texts_to_score
+from fairlab.benchmarks.crows_pairs import (
+    CITATION,
+    MEADE,
+    NANGIA,
+    PERCENT,
+    crows_pairs_quantities,
+    scores,
+    texts_to_score,
+)
 from fairlab.benchmarks.crows_pairs import QUANTITIES as CROWS_PAIRS
 from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, one_of, outcome, quantity, variant
 from fairlab.data.published.crows_pairs import CrowsPair, read_crows_pairs
@@ -100,6 +108,7 @@ class LikelihoodPairs(Benchmark):
             **CROWS_PAIRS,
         },
         topic=PERSIST,
+        citation=CITATION,
         needs=("token_log_probabilities",),
         workload=Workload((300,), {"masked": 1737, "causal": 58}),
     )

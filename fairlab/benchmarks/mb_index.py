@@ -49,6 +49,7 @@ CITATION = """\
   journal = {Computers},
   volume = {13},
   number = {6},
+  pages = {141},
   year = {2024}
 }
 """

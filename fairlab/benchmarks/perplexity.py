@@ -18,6 +18,7 @@ from fairlab.data.published.download import locate
 from fairlab.metrics.perplexity import perplexity
 from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
+from fairlab.text.reading import text_lines
 from fairlab.types import KEPT, Description, FairlabError, QuantityInfo, Workload
 
 DEFAULT = "corpora/newstest/newstest2013.en"
@@ -107,10 +108,7 @@ def read_lines(path: Path, limit: int | None, seed: int) -> list[str]:
     Raises:
         FairlabError: The file is not UTF-8, or contains fewer than two lines of text.
     """
-    try:
-        texts = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    except UnicodeDecodeError as error:
-        raise FairlabError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}); convert it first") from error
+    texts = [line.strip() for line in text_lines(path) if line.strip()]
     if len(texts) < 2:
         raise FairlabError(f"{path} holds {len(texts)} lines of text; perplexity needs at least 2 for an interval")
     if limit is None or limit >= len(texts):

@@ -189,9 +189,10 @@ def gate(backbone: object, phase: str, record: Record) -> Validity:
         FairlabError: The model fails, and the run is strict.
     """
     from fairlab.backbones.backbone import Backbone
+    from fairlab.backbones.encoder_object import EncoderObject
     from fairlab.benchmarks.validity import Validity, refuse_failed, validity
 
-    if not isinstance(backbone, Backbone):
+    if not isinstance(backbone, Backbone | EncoderObject):
         return Validity()
     kept = record.provenance.setdefault("validity", {})
     if phase not in kept:
@@ -224,7 +225,7 @@ def _beside(
     if reason := why_not_measured(benchmark, backbone) or validity.reason:
         raise CannotScore(reason)
     before = read_tensors(other) if other is not None and other.exists() else None
-    outcome = _measured_on(benchmark, backbone, before, trained_on)
+    outcome = _counting_cut(benchmark, backbone, before, trained_on)
     if outcome.readings:
         outcome.notes += validity.notes(benchmark.name)
     return _versioned(outcome, benchmark)
@@ -233,6 +234,19 @@ def _beside(
 def _versioned(outcome: Outcome, benchmark: Benchmark | DataBenchmark) -> Outcome:
     """Write the version of the benchmark's definition into every reading."""
     outcome.readings = [replace(reading, version=benchmark.version) for reading in outcome.readings]
+    return outcome
+
+
+def _counting_cut(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
+    """What a benchmark finds, with a note on the texts that were cut before they were embedded."""
+    from fairlab.backbones.backbone import Backbone
+    from fairlab.benchmarks.readings import cut_notes
+
+    if not isinstance(backbone, Backbone):
+        return _measured_on(benchmark, backbone, before, trained_on)
+    backbone.cut.clear()
+    outcome = _measured_on(benchmark, backbone, before, trained_on)
+    outcome.notes += cut_notes(benchmark.name, len(backbone.cut), backbone.max_length)
     return outcome
 
 

@@ -38,8 +38,8 @@ from fairlab.types import PERSIST, Description, FairlabError, QuantityInfo, Row
 CITATION = """\
 @inproceedings{schuster2019towards,
   title = {Towards Debiasing Fact Verification Models},
-  author = {Schuster, Tal and Shah, Darsh J. and Yeo, Yun Jie Serene and Filizzola, Daniel and Santus, Enrico and
-    Barzilay, Regina},
+  author = {Schuster, Tal and Shah, Darsh and Yeo, Yun Jie Serene and Roberto Filizzola Ortiz, Daniel and
+    Santus, Enrico and Barzilay, Regina},
   booktitle = {Proceedings of the 2019 Conference on Empirical Methods in Natural Language Processing},
   year = {2019}
 }

@@ -6,6 +6,7 @@ causes an error of one sentence that names the file, the key and the expected fo
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from fairlab.checks.values import faults
 from fairlab.files import MOST_BYTES, read_bounded
 from fairlab.types import FairlabError
 
+MERGE = "tag:yaml.org,2002:merge"
 MOST_YAML = 8 << 20  # bytes; reading them takes seconds
 MOST_NODES = 1_000_000  # of a YAML file with every alias written out
 
@@ -46,25 +48,49 @@ def read_object(file: Path) -> dict[str, Any]:
     return content
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML without objects, in which no mapping has a key twice."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        """Refuse a repeated key, of which YAML would take the last."""
+        written = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.tag != MERGE]
+        if repeated := [key for key, count in Counter(written).items() if count > 1]:
+            raise yaml.YAMLError(f"the key {repeated[0]!a} is there more than once, {node.start_mark}")
+        return super().construct_mapping(node, deep)
+
+
 def read_yaml(file: Path) -> Any:
-    """Return the content of a YAML file; tags of Python objects are not read.
+    """Return the content of a YAML file in UTF-8; see :func:`parse_yaml`.
 
     Raises:
-        FairlabError: The file is missing, is too large, is not YAML, is nested too deeply, or its aliases expand to
-            more than :data:`MOST_NODES` values.
+        FairlabError: The file is missing or too large, or as of :func:`parse_yaml`.
     """
-    text = read_bounded(file, MOST_YAML)
+    return parse_yaml(read_bounded(file, MOST_YAML), file)
+
+
+def parse_yaml(text: str, file: Path, otherwise: str = "is no YAML") -> Any:
+    """Return the value of a YAML text; tags of Python objects are not read.
+
+    Args:
+        text: Text of one value.
+        file: File that messages name.
+        otherwise: Beginning of the sentence about a text that is not YAML.
+
+    Raises:
+        FairlabError: The text is not YAML, has a key twice in one mapping, is nested too deeply, or its aliases expand
+            to more than :data:`MOST_NODES` values.
+    """
     try:
-        loader = yaml.SafeLoader(text)  # also checks for control characters
+        loader = _Loader(text)  # also checks for control characters
         node = loader.get_single_node()
         if node is None:
             return None
         _refuse_too_large(file, node)
         return loader.construct_document(node)
     except RecursionError as error:
-        raise FairlabError(f"{file} is no YAML that can be read: it is nested too deeply; flatten it") from error
+        raise FairlabError(f"{file} {otherwise} that can be read: it is nested too deeply; flatten it") from error
     except (yaml.YAMLError, ValueError, ArithmeticError) as error:
-        raise FairlabError(f"{file} is no YAML: {_said(error)}; mend it") from error
+        raise FairlabError(f"{file} {otherwise}: {_said(error)}; mend it") from error
 
 
 def require_form(file: Path, content: Any, form: Any, key: str = "") -> None:

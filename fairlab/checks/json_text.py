@@ -17,21 +17,32 @@ def from_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) 
         parse_constant: Function for ``NaN`` and ``Infinity``, as in the standard library.
 
     Raises:
-        ValueError: The text is not JSON, contains an integer of thousands of digits, or is nested too deeply.
+        ValueError: The text is not JSON, has a key twice in one object, contains an integer of thousands of digits, or
+            is nested too deeply.
     """
     try:
-        value = json.loads(text, parse_constant=parse_constant)
+        value = json.loads(text, parse_constant=parse_constant, object_pairs_hook=_unique)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except json.JSONDecodeError:
         raise
     except ValueError as error:
-        if "digits" in str(error):  # the interpreter's limit on the length of an integer
+        if "integer string conversion" in str(error):  # the interpreter's limit on the length of an integer
             raise ValueError("an integer of too many digits") from error
         raise
     if text.count("[") + text.count("{") > DEEPEST and _depth_exceeds(value, DEEPEST):
         raise ValueError("nested too deeply")
     return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; a parser that takes its last value for a repeated key would lose the others silently."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!a} is there more than once")
+    return found
 
 
 def _depth_exceeds(value: Any, depth: int) -> bool:

@@ -8,8 +8,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from fairlab.checks.foreign import read_yaml
 from fairlab.data.published.seat import KEYS, AssociationTest, read_association_test
+from fairlab.text.reading import read_yaml_text
 from fairlab.types import FairlabError
 
 ENDINGS = (".yaml", ".yml", ".json", ".jsonl")
@@ -50,7 +50,7 @@ def read_own_tests(path: Path) -> OwnTests:
     """
     if not path.is_file():
         raise FairlabError(f"{path} is not a file; give a file of association tests, or the name of one, such as 6b")
-    content = read_yaml(path)  # JSON is YAML too
+    content = read_yaml_text(path, "is neither YAML nor JSON")  # JSON is YAML too
     stem = path.stem.lower().replace("-", "_").replace(" ", "_")
     if isinstance(content, dict) and set(content) & set(KEYS):
         _refuse_unknown(content, KEYS, f"{path}")

@@ -118,6 +118,11 @@ class CounterfactualData(Streamed):
             if not groups:
                 raise FairlabError(f"{path} leaves no group for {name}; lower data.validation or give more groups")
         self.token_ids = {name: _tokenized(groups, encoder) for name, groups in self.groups.items()}
+        if self.num_alike() == len(self.groups["train"]):
+            raise FairlabError(
+                f"the versions of every group in {path} are alike up to backbone.max_length={encoder.max_length}, so "
+                "nothing can be learned from them; raise it, or give shorter texts"
+            )
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
@@ -133,6 +138,14 @@ class CounterfactualData(Streamed):
         """Texts that fill the maximal length, so that their end may be cut."""
         return sum(len(ids) >= self.encoder.max_length for rows in self.token_ids["train"] for ids in rows)
 
+    def num_alike(self) -> int:
+        """Return the number of training groups whose versions differ behind the maximal length alone."""
+        longest = self.encoder.max_length
+        return sum(
+            len(versions[0]) >= longest and all(ids == versions[0] for ids in versions)
+            for versions in self.token_ids["train"]
+        )
+
     def facts(self) -> dict[str, object]:
         """What the record should hold about the data: the file by hash, sizes, what was dropped or cut."""
         return {
@@ -145,6 +158,7 @@ class CounterfactualData(Streamed):
             **({"test_groups": len(self.held_out)} if self.held_out else {}),
             **{f"{split}_groups_dropped": count for split, count in self.dropped.items()},
             "texts_at_max_length": self.num_truncated(),
+            **({"groups_alike_up_to_max_length": alike} if (alike := self.num_alike()) else {}),
         }
 
     def fingerprints(self) -> Fingerprints:

@@ -14,6 +14,7 @@ from fairlab.data.stream.manifest import data_files, dataset_facts
 from fairlab.data.stream.rows import BROKEN, broken_in_words
 from fairlab.data.stream.saved import saved_folder
 from fairlab.data.stream.shards import split_of
+from fairlab.text.reading import CONTROL, text_lines
 from fairlab.types import NEUTRAL, DataUnavailable, FairlabError, Group
 
 EMBEDDED = Path(__file__).parent / "embedded"
@@ -127,7 +128,7 @@ def _of_lines(path: str, files: Sequence[Path]) -> Iterator[tuple[str, Any, str]
     """Name of the file, content and place of every row of JSON lines."""
     for file in files:
         name = path if len(files) == 1 and not Path(path).is_dir() else str(file)
-        for number, line in enumerate(_lines(file, name), start=1):
+        for number, line in enumerate(text_lines(file, name=name), start=1):
             if line.strip():
                 place = f"{name} line {number}"
                 yield name, _in_split(_parse(line, place), split_of(file)), place
@@ -147,16 +148,6 @@ def _of_tables(path: str) -> Iterator[tuple[str, Any, str]]:
 
 def _in_split(row: Any, split: str) -> Any:
     return {"split": split, **row} if split and isinstance(row, dict) else row
-
-
-def _lines(file: Path, name: str) -> Iterator[str]:
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                yield line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                where = f"{name} line {number}"
-                raise FairlabError(f"{where} is not UTF-8 text (byte {error.start} of it); save it as UTF-8") from error
 
 
 def _relative(place: str, name: str) -> str:
@@ -190,6 +181,9 @@ def _group(row: Any, where: str) -> Group:
     for key in ("id", "axis"):
         if not isinstance(row.get(key), str | int) or row[key] == "":
             raise FairlabError(f"{where} has no '{key}'; it should look like {EXAMPLE}")
+    for name in (str(row["axis"]), *versions):
+        if CONTROL.search(name):
+            raise FairlabError(f"{where}: the name {name!a} holds a control character; take it out")
     order = [NEUTRAL, *sorted(name for name in versions if name != NEUTRAL)]
     extra = {key: value for key, value in row.items() if key not in ("id", "axis", "versions")}
     return Group(str(row["id"]), str(row["axis"]), {name: versions[name] for name in order}, extra)

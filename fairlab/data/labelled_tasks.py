@@ -19,7 +19,6 @@ from fairlab.data.batch_stream import Streamed
 from fairlab.data.published.task_files import (
     examples_digest,
     examples_of,
-    json_lines,
     label_counts,
     read_task,
     refuse_one_label,
@@ -31,6 +30,7 @@ from fairlab.data.stream.rows import TASK
 from fairlab.data.text import held_out
 from fairlab.protocols import ExampleAugmentation
 from fairlab.text.fingerprints import Fingerprints
+from fairlab.text.reading import read_json_lines
 from fairlab.types import FairlabError
 
 Made = tuple[Example, Example]  # an example with the published one that it was made of, or itself
@@ -282,7 +282,7 @@ def _source(path: str) -> str:
 
 def _made_rows(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for file in data_files(Path(path)):
-        yield from json_lines(file.read_text(encoding="utf-8"), file)
+        yield from read_json_lines(file)
 
 
 def texts_unseen(unseen: Sequence[str]) -> set[tuple[str, ...]]:

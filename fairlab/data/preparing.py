@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerBase
 
 from fairlab.data.corpus import SPLITS
 from fairlab.data.prepared import NAME, Prepared, file_entry, open_prepared
-from fairlab.data.stream.formats import LONGEST_LINE, PROBED, TABLES, BadRow
+from fairlab.data.stream.formats import PROBED, TABLES, BadRow
 from fairlab.data.stream.manifest import data_files
 from fairlab.data.stream.parts import FinishedPart, changed_facts
 from fairlab.data.stream.rows import read_rows
@@ -28,6 +28,7 @@ from fairlab.files import check_folder, no_space_is_one_sentence, replaced_when_
 from fairlab.protocols import BatchedTextAugmentation, TextAugmentation
 from fairlab.text import gutenberg
 from fairlab.text.fingerprints import Fingerprints
+from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable, FairlabError
 
 PART = 4_000_000  # characters of a shard, a little more where a paragraph ends later
@@ -316,11 +317,11 @@ def stream_paragraphs(file: Path) -> Iterator[str]:
 
     Raises:
         DataUnavailable: the file cannot be read.
-        FairlabError: the file holds zero bytes, so it is no text, or a line longer than :data:`LONGEST_LINE`.
+        FairlabError: the file is no text, as of :func:`fairlab.text.reading.text_lines`.
     """
     if not file.is_file():
         raise DataUnavailable(f"{file} is no file; give data.paths of plain text")
-    lines = _lines(file)
+    lines = text_lines(file, latin_1=True)
     first = list(islice(lines, PROBED))
     wrapped = max(map(len, first), default=0) < WRAPPED
     begins = any(gutenberg.START.match(line) for line in first)
@@ -340,21 +341,3 @@ def stream_paragraphs(file: Path) -> Iterator[str]:
             block.append(line)
     if block:
         yield " ".join(" ".join(block).replace("_", "").split())
-
-
-def _lines(file: Path) -> Iterator[str]:
-    """Lines, each UTF-8 or else Latin-1."""
-    with file.open("rb") as stream:
-        number = 0
-        while line := stream.readline(LONGEST_LINE + 1):
-            number += 1
-            if b"\0" in line:
-                raise FairlabError(f"{file}, line {number} is not plain text (a byte is zero); save it as UTF-8")
-            if len(line) > LONGEST_LINE:
-                raise FairlabError(
-                    f"{file}, line {number} is longer than {LONGEST_LINE:,} bytes; break it into lines, one a paragraph"
-                )
-            try:
-                yield line.decode("utf-8").rstrip("\r\n")
-            except UnicodeDecodeError:
-                yield line.decode("latin-1").rstrip("\r\n")

@@ -7,7 +7,6 @@ Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairne
 
 from __future__ import annotations
 
-import csv
 import gzip
 import hashlib
 import io
@@ -28,6 +27,8 @@ from fairlab.checks.json_text import from_json
 from fairlab.data.published.download import locate
 from fairlab.data.stream.manifest import data_files
 from fairlab.protocols import SubgroupAugmentation, TrainingData
+from fairlab.text.labels import as_written
+from fairlab.text.reading import read_json_lines, read_table_rows, text_lines
 from fairlab.types import FairlabError
 
 TAXONOMY = yaml.safe_load(Path(__file__).with_name("safety.yaml").read_text(encoding="utf-8"))
@@ -89,7 +90,7 @@ def read_safety(name: str, path: str | None = None) -> list[SafetyText]:
     )
     try:
         texts = list(reader(file))
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, csv.Error) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise FairlabError(f"{file} cannot be read as {name} ({reason}); put a whole copy of it there") from error
     if not texts:
@@ -107,23 +108,25 @@ def read_safety(name: str, path: str | None = None) -> list[SafetyText]:
 def _csv(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Rows of a file with a header, or of a made folder, by number."""
     if file.is_dir():
-        for number, line in enumerate(_lines(file), start=1):
-            row = from_json(line)
+        for number, (_, row) in enumerate(_json_rows(file), start=1):
             if missing := [name for name in columns if name not in row]:
                 raise FairlabError(f"{file}, row {number} has no column '{missing[0]}'; it has: {', '.join(row)}")
             yield number, row
         return
-    with file.open(encoding="utf-8", newline="") as lines:
-        reader = csv.DictReader(lines)
-        if missing := [name for name in columns if name not in (reader.fieldnames or ())]:
-            raise FairlabError(f"{file} has no column '{missing[0]}'; it has: {', '.join(reader.fieldnames or ())}")
-        yield from enumerate(reader, start=1)
+    rows = (row for _, row in read_table_rows(file, columns=columns))
+    for number, row in enumerate(rows, start=1):
+        if missing := [name for name in columns if name not in row]:
+            raise FairlabError(f"{file}, row {number} ends before the column '{missing[0]}'; mend the row")
+        yield number, row
 
 
-def _lines(file: Path) -> Iterator[str]:
-    """Lines of JSON, of a file or of a folder that ``fairlab.augment`` made."""
+def _json_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Places and rows of JSON lines, of a file or of a folder that ``fairlab.augment`` made."""
     for part in data_files(file) if file.is_dir() else [file]:
-        yield from part.read_text(encoding="utf-8").splitlines()
+        for place, row in read_json_lines(part):
+            if not isinstance(row, dict):
+                raise FairlabError(f"{place} is {type(row).__name__}, no JSON object; write one object a line")
+            yield place, row
 
 
 def _is_seed(row: Mapping[str, Any]) -> bool:
@@ -131,9 +134,9 @@ def _is_seed(row: Mapping[str, Any]) -> bool:
 
 
 def _binary(value: object, place: str) -> int:
-    if str(value) not in ("0", "1"):
+    if (written := as_written(value)) not in ("0", "1"):
         raise FairlabError(f"{place}: a label must be 0 or 1, not '{value}'")
-    return int(str(value))
+    return int(written)
 
 
 def known_subgroup(subgroup: str, place: str) -> str:
@@ -161,7 +164,7 @@ def _seeds(file: Path) -> Iterator[SafetyText]:
 
 def _madlibs(file: Path) -> Iterator[SafetyText]:
     """A set is a sentence with every identity term in its turn; the term is the subgroup."""
-    terms = locate(MADLIB_TERMS).read_text(encoding="utf-8").split("\n")
+    terms = text_lines(locate(MADLIB_TERMS))
     ordered = sorted((term.strip() for term in terms if term.strip()), key=len, reverse=True)
     for number, row in _csv(file, ["Text", "Label"]):
         padded = f" {row['Text']} "
@@ -197,12 +200,10 @@ def _moderation(file: Path) -> Iterator[SafetyText]:
 
 def _own(file: Path) -> Iterator[SafetyText]:
     """JSON lines: ``{"text": ..., "key": ..., "subgroup": ..., "labels": {"hate": 0}}``, with labels of any harms."""
-    for number, line in enumerate(_lines(file), start=1):
-        place = f"{file}, line {number}"
+    for place, row in _json_rows(file):
         try:
-            row = from_json(line)
             text, key, subgroup, labels = str(row["text"]), str(row["key"]), row.get("subgroup", ""), row["labels"]
-        except (ValueError, KeyError, TypeError) as error:
+        except KeyError as error:
             raise FairlabError(f"{place} is no text with text, key, subgroup and labels ({error})") from error
         if unknown := [name for name in labels if not HARM.fullmatch(name)]:
             raise FairlabError(

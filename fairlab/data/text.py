@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fairlab.data.groups import groups_files, read_groups
-from fairlab.data.stream.formats import LONGEST_LINE
 from fairlab.files import sha256
 from fairlab.text import gutenberg
-from fairlab.types import DataUnavailable, FairlabError
+from fairlab.text.reading import text_lines
+from fairlab.types import DataUnavailable
 
 WRAPPED = 200  # a file without a longer line is wrapped by hand: its paragraphs end at blank lines, not at line ends
 SHORTEST = 5  # tokens of a text worth training on, special ones included
@@ -58,30 +58,19 @@ def text_files(path: str) -> list[Path]:
 
 
 def read_text(file: Path) -> str:
-    """A file's text, UTF-8 or else Latin-1, without what Project Gutenberg puts around a book.
+    """Read a file's text, UTF-8 or else Latin-1, without what Project Gutenberg puts around a book.
 
     Raises:
-        FairlabError: the file holds zero bytes, so it is no text in either encoding, or a line that is too long.
+        FairlabError: the file is no text, as of :func:`fairlab.text.reading.text_lines`.
     """
-    content = file.read_bytes()
-    if b"\0" in content:
-        raise FairlabError(f"{file} is not plain text (byte {content.index(0)} is zero); save it as UTF-8")
-    for number, line in enumerate(content.splitlines(), start=1):
-        if len(line) > LONGEST_LINE:
-            raise FairlabError(
-                f"{file}, line {number} is longer than {LONGEST_LINE:,} bytes; break it into lines, one a paragraph"
-            )
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
+    text = "\n".join(text_lines(file, latin_1=True))
     book = BOOK.search(text)
     return book[1] if book else text
 
 
 def paragraphs(text: str) -> list[str]:
-    """Paragraphs on one line each: split at blank lines, or at every line end where lines are not wrapped."""
-    lines = text.splitlines()
+    """Return paragraphs on one line each: split at blank lines, or at every line end where lines are not wrapped."""
+    lines = text.split("\n")
     wrapped = max(map(len, lines), default=0) < WRAPPED
     blocks = re.split(r"\n\s*\n", "\n".join(lines)) if wrapped else lines
     flat = (" ".join(block.replace("_", "").split()) for block in blocks)  # Gutenberg marks italics by underscores

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fairlab.data.published.download import locate
 from fairlab.lexicons import load_lexicon
 from fairlab.lexicons.stereotypes import stereotyped_words
+from fairlab.text.reading import text_lines
 from fairlab.text.words import Span, TermFinder
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -63,10 +64,7 @@ def listed_words(lists: Mapping[str, str]) -> WordLists:
     """
     if NEUTRAL not in lists or len(lists) < 3:
         raise FairlabError(f"data.lists needs '{NEUTRAL}' and at least two attributes, not: {', '.join(lists)}")
-    columns = {
-        name: [line.strip().casefold() for line in locate(file).read_text(encoding="utf-8").splitlines()]
-        for name, file in lists.items()
-    }
+    columns = {name: [line.strip().casefold() for line in text_lines(locate(file))] for name, file in lists.items()}
     neutral = set(columns.pop(NEUTRAL)) - {""}
     if len(lengths := {len(column) for column in columns.values()}) > 1:
         raise FairlabError(

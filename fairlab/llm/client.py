@@ -7,7 +7,7 @@ import random
 import sys
 import threading
 from collections import deque
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -15,14 +15,23 @@ from typing import Any, Protocol
 from rich.progress import Progress
 
 from fairlab.llm.budget import Budget, Forecast, Price
-from fairlab.llm.exchange import LONGEST_WAIT, Attempt, ExchangeOutcome, Reply, Request, address, estimated_tokens
+from fairlab.llm.exchange import (
+    LONGEST_WAIT,
+    NO_ANSWER,
+    Attempt,
+    ExchangeOutcome,
+    Reply,
+    Request,
+    address,
+    estimated_tokens,
+)
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.structured import judged
 from fairlab.types import FairlabError
 
 FIRST_WAIT = 1.0  # seconds before the first retry; doubled with each
 FIRST_TRIES = 3  # to connect to a server that never answered
-FORM_TRIES = 6  # in which a request may help to find the form of the schema that a server speaks
+FORM_TRIES = 8  # in which a request may help to find the parameters and the form of the schema that a server speaks
 POLL = 0.05  # seconds between looks at calls that another process is making
 OPENING = 60  # characters of a prompt shown in errors
 RETRIED = {
@@ -32,6 +41,7 @@ RETRIED = {
     ExchangeOutcome.SERVER_ERROR,
     ExchangeOutcome.UNREACHABLE,
 }
+ADAPTED = {ExchangeOutcome.SCHEMA_FORM_REFUSED, ExchangeOutcome.PARAMETER_REFUSED}  # sent again in another form
 
 
 class Model(AbstractAsyncContextManager["Model"], Protocol):
@@ -82,8 +92,8 @@ class _Pending:
             reached: whether the server ever answered anything; one that is not running is given up soon.
         """
         last = self.attempts[-1]
-        if last.outcome == ExchangeOutcome.SCHEMA_FORM_REFUSED:
-            refusals = sum(attempt.outcome == ExchangeOutcome.SCHEMA_FORM_REFUSED for attempt in self.attempts)
+        if last.outcome in ADAPTED:
+            refusals = sum(attempt.outcome in ADAPTED for attempt in self.attempts)
             return 0.0 if refusals <= FORM_TRIES else None
         if not reached and len(self.attempts) == FIRST_TRIES:
             return None
@@ -111,8 +121,9 @@ class _Pending:
 class LLM:
     """A language model behind its ledger.
 
-    What the model said, good or bad, is recorded once and for all; what the network did is asked again by the next
-    run. A run that is killed continues from the ledger, and another process with the same ledger shares the work.
+    An answer is recorded once and for all. A reply that was cut, empty or not the JSON asked for is none: like what the
+    network lost, it is asked for again by the next run. A run that is killed continues from the ledger, and another
+    process with the same ledger shares the work.
 
     Args:
         model: a server or a local model; None replays the ledger alone.
@@ -125,6 +136,10 @@ class LLM:
         retries: number of times a call that the network or the server lost is sent again, waiting longer each time.
         repairs: number of times a reply is asked for again that is cut short (with twice the length) or not the JSON
             asked for (with the mistake shown). A refusal stands.
+
+        extra: parameters that the model's server is sent with every request; they are a part of what is asked, and so
+            of the address in the ledger.
+        reply_tokens: room for every reply in tokens, reasoning included; None leaves it to whoever asks.
 
     Raises:
         FairlabError: a budget in dollars without a price.
@@ -140,6 +155,8 @@ class LLM:
         price: Price | None = None,
         retries: int = 6,
         repairs: int = 2,
+        extra: Mapping[str, Any] | None = None,
+        reply_tokens: int | None = None,
     ) -> None:
         self.model = model
         self.name = name
@@ -148,6 +165,9 @@ class LLM:
         self.price = price
         self.retries = retries
         self.repairs = repairs
+        self.extra = dict(extra or {})
+        self.reply_tokens = reply_tokens
+        self.failed: dict[str, Reply] = {}  # what was no answer is not asked for again by this object
         self.in_flight = 0
         self.reached = False
         self.stopped: FairlabError | None = None
@@ -191,17 +211,24 @@ class LLM:
 
     def address_of(self, request: Request) -> str:
         """Where the ledger keeps the reply to a request."""
-        return address(request.canonical(self.name))
+        return address(self._asked(request).canonical(self.name, self.extra))
+
+    def _asked(self, request: Request) -> Request:
+        """The request with the room for its reply that was set."""
+        return request if self.reply_tokens is None else replace(request, max_tokens=self.reply_tokens)
 
     def _look_up(self, requests: Sequence[Request]) -> tuple[dict[str, Reply], dict[str, Request]]:
         """Recorded replies and the requests without one, by address."""
         found: dict[str, Reply] = {}
         missing: dict[str, Request] = {}
         for request in requests:
-            key = self.address_of(request)
+            key, request = self.address_of(request), self._asked(request)
             if key in found or key in missing:
                 continue
             reply = self.ledger.get(key)
+            if reply is None and self.model is None:  # a replay gives what the run had
+                reply = self.ledger.failure(key)
+            reply = reply or self.failed.get(key)
             if reply is None:
                 missing[key] = request
             else:
@@ -315,9 +342,11 @@ class LLM:
         reply = item.reply()
         if reply.outcome == ExchangeOutcome.UNREACHABLE:
             raise FairlabError(f"{self.name} cannot be reached ({reply.reason}); start its server or set llm.base_url")
-        if not reply.kept:
+        if not reply.kept and reply.outcome not in NO_ANSWER:
             return reply
-        return self.ledger.put(item.key, item.asked.canonical(self.name), reply)
+        if not reply.kept:
+            self.failed[item.key] = reply
+        return self.ledger.put(item.key, item.asked.canonical(self.name, self.extra), reply)
 
 
 def _unanswered(request: Request, error: BaseException) -> Attempt:

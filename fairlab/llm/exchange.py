@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -13,15 +14,21 @@ from typing import Any
 from fairlab.checks.json_text import from_json
 
 CHARACTERS_PER_TOKEN = 4  # rule of thumb for English; used where a server counts nothing
-FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
+FENCE = re.compile(r"```(?:json)?[^\S\n]*\n(.*?)\n?[^\S\n]*```", re.DOTALL | re.IGNORECASE)
+# How models end what they think aloud: DeepSeek and Qwen, others like them, Magistral, and gpt-oss.
+THOUGHT = re.compile(
+    r"</(?:think|thinking|thought|reasoning|analysis)>|\[/THINK\]|<\|channel\|>final(?:\s*<\|[a-z]+\|>\w*)*<\|message\|>",
+    re.IGNORECASE,
+)
 LONGEST_WAIT = 120.0  # seconds; a server that asks for more is not waited for
 
 
 class ExchangeOutcome(StrEnum):
     """How an attempt ended.
 
-    The first five are the model's doing and are kept in the ledger. The others are the network's or the server's:
-    they are counted as spent, but asked again by the next run.
+    The first two are answers, which stand in the ledger. The next three are no answer: they are kept apart, for a
+    replay, and asked again by a run with a model. The others are the network's or the server's: they are counted as
+    spent and asked again.
     """
 
     OK = "ok"
@@ -36,15 +43,12 @@ class ExchangeOutcome(StrEnum):
     UNREACHABLE = "unreachable"
     REJECTED = "request rejected"
     SCHEMA_FORM_REFUSED = "form of the schema refused"
+    PARAMETER_REFUSED = "parameter refused"
 
 
-ANSWERED = {
-    ExchangeOutcome.OK,
-    ExchangeOutcome.REFUSED,
-    ExchangeOutcome.TRUNCATED,
-    ExchangeOutcome.MALFORMED,
-    ExchangeOutcome.WRONG_SCHEMA,
-}
+ANSWERED = {ExchangeOutcome.OK, ExchangeOutcome.REFUSED}
+NO_ANSWER = {ExchangeOutcome.TRUNCATED, ExchangeOutcome.MALFORMED, ExchangeOutcome.WRONG_SCHEMA}
+SAID = ANSWERED | NO_ANSWER | {ExchangeOutcome.REJECTED}  # what asking again in the same run would not change
 
 
 @dataclass(frozen=True)
@@ -67,9 +71,15 @@ class Request:
     top_p: float | None = None
     seed: int | None = None
 
-    def canonical(self, model: str) -> str:
-        """The request to ``model`` as JSON, the same for equal requests: what the ledger addresses by."""
-        return json.dumps({"model": model, **vars(self)}, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    def canonical(self, model: str, extra: Mapping[str, Any] | None = None) -> str:
+        """Return the request as JSON, the same for equal requests: what the ledger addresses by.
+
+        Args:
+            model: name of the model.
+            extra: further parameters that are sent with every request; an empty one leaves the address as it is.
+        """
+        content = {"model": model, **vars(self), **({"extra": dict(extra)} if extra else {})}
+        return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @property
     def prompt(self) -> str:
@@ -139,7 +149,7 @@ class Reply:
 
     @property
     def kept(self) -> bool:
-        """Whether the model had its say, so that the ledger keeps it."""
+        """Whether the reply is an answer, so that the ledger keeps it for every later run."""
         return self.outcome in ANSWERED
 
     @cached_property
@@ -158,14 +168,35 @@ class Reply:
         return cls(**{**values, "outcome": ExchangeOutcome(values["outcome"])})
 
 
+def without_reasoning(text: str) -> str:
+    """Return a reply without what the model thought aloud before it; the opening tag may stand in the prompt.
+
+    Example:
+        >>> without_reasoning("<think>Two? No, three.</think>  Three.")
+        'Three.'
+    """
+    if text.lstrip("\ufeff \n\r\t").startswith("{"):  # an answer in JSON, which may speak of such tags
+        return text
+    ends = [found.end() for found in THOUGHT.finditer(text)]
+    return text[ends[-1] :].lstrip() if ends else text
+
+
 def parse_answer(text: str) -> Any:
-    """The JSON value of a reply; a code fence around it is taken off.
+    """Return the JSON value of a reply, without a byte-order mark, reasoning, a code fence or words around it.
 
     Raises:
         ValueError: it is not JSON; ``NaN`` and ``Infinity`` are not.
     """
-    fenced = FENCE.match(text)
-    return from_json(fenced[1] if fenced else text, parse_constant=_no_number)
+    answer = without_reasoning(text).strip("\ufeff \n\r\t")
+    try:
+        return from_json(answer, parse_constant=_no_number)
+    except ValueError as error:
+        for inner in (*FENCE.findall(answer)[-1:], answer[answer.find("{") : answer.rfind("}") + 1]):
+            try:
+                return from_json(inner, parse_constant=_no_number)
+            except ValueError:
+                continue
+        raise error
 
 
 def _no_number(name: str) -> float:

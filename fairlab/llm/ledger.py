@@ -17,6 +17,8 @@ from fairlab.types import FairlabError
 
 FORMAT = 1
 LEASE = 3600.0  # seconds after which a claim of a process that seems alive lapses; its number may have been reused
+FAILURES = """CREATE TABLE IF NOT EXISTS failures
+(key TEXT PRIMARY KEY, request TEXT, reply TEXT, checksum TEXT) WITHOUT ROWID;"""
 TABLES = """
 CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, request TEXT, reply TEXT, checksum TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS attempts (
@@ -60,6 +62,8 @@ class Ledger:
             version = self.database.execute("PRAGMA user_version").fetchone()[0]
             if version != FORMAT:
                 raise FairlabError(f"{self.path} is no ledger of this version of fairlab; choose another llm.ledger")
+            if not read_only:
+                self.database.execute(FAILURES)  # ledgers of earlier versions have no such table
 
     def _open(self) -> sqlite3.Connection:
         if self.read_only:
@@ -83,7 +87,7 @@ class Ledger:
         new = self.path.with_name(f".{self.path.name}.{self.owner}")
         try:
             with closing(sqlite3.connect(new)) as database:
-                database.executescript(f"PRAGMA journal_mode=WAL; {TABLES} PRAGMA user_version={FORMAT};")
+                database.executescript(f"PRAGMA journal_mode=WAL; {TABLES} {FAILURES} PRAGMA user_version={FORMAT};")
             with suppress(FileExistsError):
                 os.link(new, self.path)
         finally:
@@ -108,9 +112,35 @@ class Ledger:
                     self.database.execute("ROLLBACK")
 
     def get(self, key: str) -> Reply | None:
-        """The reply recorded under an address; None where there is none or its checksum is wrong."""
+        """Return the answer recorded under an address, or None if there is none or its checksum is wrong.
+
+        Ledgers of earlier versions hold replies that are no answers beside the others; these are not returned.
+        """
+        reply = self._read("answers", key)
+        return reply if reply is not None and reply.kept else None
+
+    def replies(self) -> Iterator[tuple[str, str]]:
+        """Yield address and JSON of every reply, failures included, in the order of the addresses."""
+        found: dict[str, str] = {}
         with self._one_sentence():
-            row = self.database.execute("SELECT request, reply, checksum FROM answers WHERE key = ?", (key,)).fetchone()
+            for table in reversed(self._tables()):  # an answer stands, whatever failed before it
+                found |= self.database.execute(f"SELECT key, reply FROM {table}").fetchall()
+        yield from sorted(found.items())
+
+    def failure(self, key: str) -> Reply | None:
+        """Return the last reply under an address that was no answer, such as one that was cut; None without one."""
+        return next(filter(None, (self._read(table, key) for table in reversed(self._tables()))), None)
+
+    def _tables(self) -> list[str]:
+        """Tables of replies; a file of an earlier version that is only replayed has no failures."""
+        query = "SELECT name FROM sqlite_master WHERE name IN ('answers', 'failures') ORDER BY name"
+        with self._one_sentence():
+            return [name for (name,) in self.database.execute(query)]
+
+    def _read(self, table: str, key: str) -> Reply | None:
+        with self._one_sentence():
+            query = f"SELECT request, reply, checksum FROM {table} WHERE key = ?"
+            row = self.database.execute(query, (key,)).fetchone()
         if row is None:
             return None
         request, reply, checksum = row
@@ -152,13 +182,20 @@ class Ledger:
             )
 
     def put(self, key: str, request: str, reply: Reply) -> Reply:
-        """Record a reply and give up the claim; the reply that stands: an earlier intact one is never replaced."""
+        """Record a reply and give up the claim.
+
+        A reply that is no answer is kept apart, for a replay of the run alone.
+
+        Returns:
+            The reply that stands: an earlier intact answer is never replaced.
+        """
         text = reply.dumps()
         with self._transaction() as database:
             standing = self.get(key)
             if standing is None:
                 row = (key, request, text, _checksum(key, request, text))
-                database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", row)
+                table = "answers" if reply.kept else "failures"
+                database.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", row)
             database.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self.owner))
         return standing or reply
 
@@ -181,9 +218,12 @@ class Ledger:
 
     def models(self) -> list[str]:
         """Names of the models whose answers it holds."""
-        query = "SELECT DISTINCT json_extract(request, '$.model') FROM answers WHERE json_valid(request) ORDER BY 1"
+        names = " UNION ".join(
+            f"SELECT json_extract(request, '$.model') FROM {table} WHERE json_valid(request)"
+            for table in self._tables()
+        )
         with self._one_sentence():
-            return [name for (name,) in self.database.execute(query)]
+            return [name for (name,) in self.database.execute(f"{names} ORDER BY 1")]
 
     def close(self) -> None:
         """Close the file; the last process to do so leaves it without a log beside it."""

@@ -21,6 +21,8 @@ def load_server(
     price: Mapping[str, float] | None,
     budget: Mapping[str, float | None],
     ledger: str,
+    extra: Mapping[str, Any] | None = None,
+    reply_tokens: Count | None = None,
     total_timeout: Positive = 300.0,
 ) -> LLM:
     """A model behind any OpenAI-compatible server.
@@ -34,6 +36,8 @@ def load_server(
         price: prices ``{input: ..., output: ...}`` in dollars per million tokens; None where nothing is paid or known.
         budget: bounds ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
         ledger: file of the answers; made where it is missing.
+        extra: further parameters of every request, sent as they are, such as ``{reasoning_effort: low}``.
+        reply_tokens: room for every reply in tokens, reasoning included; None leaves it to whoever asks.
         total_timeout: number of seconds a call may take in all.
 
     Raises:
@@ -47,9 +51,18 @@ def load_server(
         api_key_env=api_key_env,
         concurrency=concurrency,
         token_limit_key=token_limit_key,
+        extra=extra,
         total_timeout=total_timeout,
     )
-    return LLM(server, model, Ledger(ledger), budget=_budget(budget), price=_price(price))
+    return LLM(
+        server,
+        model,
+        Ledger(ledger),
+        budget=_budget(budget),
+        price=_price(price),
+        extra=extra,
+        reply_tokens=reply_tokens,
+    )
 
 
 def load_served(

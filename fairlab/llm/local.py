@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fairlab.backbones.loading import DTYPES, find_weights, held_weights
 from fairlab.checks.time_limits import TooSlow, time_limit
 from fairlab.files import sha256
-from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request
+from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request, without_reasoning
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def _attempt(
     """The attempt of one row: up to its end token and its own limit."""
     length = next((place for place, token in enumerate(ids) if token in ends), len(ids))
     ended = length < len(ids)
-    text = tokenizer.decode(ids[: min(length, request.max_tokens)], skip_special_tokens=True)
+    text = without_reasoning(tokenizer.decode(ids[: min(length, request.max_tokens)], skip_special_tokens=True))
     cut = not ended or length > request.max_tokens
     return Attempt(
         ExchangeOutcome.TRUNCATED if cut else ExchangeOutcome.OK,

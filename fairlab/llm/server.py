@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import math
 import os
 import random
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -16,12 +18,23 @@ from typing import Any
 import httpx2
 
 from fairlab.checks.redaction import is_variable_name
-from fairlab.llm.exchange import LONGEST_WAIT, Attempt, ExchangeOutcome, Request, estimated_tokens
+from fairlab.llm.exchange import (
+    LONGEST_WAIT,
+    Attempt,
+    ExchangeOutcome,
+    Request,
+    estimated_tokens,
+    without_reasoning,
+)
 from fairlab.types import FairlabError
 
-# Ways to ask for JSON of a schema, in the order they are tried: OpenAI's, llama.cpp's, and JSON without a schema
-# (older models such as gpt-3.5-turbo), where the prompt and the check of the reply have to do.
-SCHEMA_FORMS = ("json_schema", "json_object with schema", "json_object")
+log = logging.getLogger(__name__)
+# Ways to ask for JSON of a schema, in the order they are tried: OpenAI's, llama.cpp's, JSON without a schema
+# (older models such as gpt-3.5-turbo), and nothing. For the last two the prompt and the check of the reply have to do.
+SCHEMA_FORMS = ("json_schema", "json_object with schema", "json_object", "prompt alone")
+TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")  # names of the longest reply: the older one and OpenAI's newer
+OPTIONAL = ("temperature", "top_p", "seed")  # parameters that are left out where a server refuses them
+RESERVED = ("model", "messages", "stream", "n")  # what no further parameter may change
 PATIENCE = 2  # bare 500s to one form before the next is tried; an explicit refusal counts at once
 REASON_LENGTH = 200
 LONGEST_BODY = 16 * 2**20  # bytes of an answer that are read
@@ -58,7 +71,9 @@ class Server:
         model: name of the model as the server calls it.
         api_key_env: environment variable that holds the key; None sends none.
         concurrency: number of requests in flight at a time.
-        token_limit_key: name the server has for the longest reply: ``max_tokens`` or ``max_completion_tokens``.
+        token_limit_key: name the server has for the longest reply: ``max_tokens`` or ``max_completion_tokens``. The
+            other one is taken where the server names it.
+        extra: further parameters of every request, sent as they are.
         connect_timeout, read_timeout, total_timeout: seconds to wait for a connection, for the longest silence while
             reading, and for a call in all.
 
@@ -76,6 +91,7 @@ class Server:
         api_key_env: str | None = None,
         concurrency: int = 32,
         token_limit_key: str = "max_tokens",
+        extra: Mapping[str, Any] | None = None,
         connect_timeout: float = 10.0,
         read_timeout: float = 120.0,
         total_timeout: float = 300.0,
@@ -87,6 +103,10 @@ class Server:
         self.workers = concurrency
         self.api_key_env = api_key_env
         self.token_limit_key = token_limit_key
+        self.extra = dict(extra or {})
+        if reserved := [name for name in RESERVED if name in self.extra]:
+            raise FairlabError(f"llm.extra cannot set '{reserved[0]}'; leave it out")
+        self.left_out: set[str] = set()  # parameters that the server refused
         self.timeout = httpx2.Timeout(read_timeout, connect=connect_timeout, pool=None)
         self.total_timeout = total_timeout
         self.forms: tuple[str, ...] = SCHEMA_FORMS
@@ -146,7 +166,8 @@ class Server:
         outcome, reason = ExchangeOutcome.OK, ""
         try:
             async with asyncio.timeout(self.total_timeout):
-                answer = await self._ask(self._payload(request, form))
+                payload = self._payload(request, form)
+                answer = await self._ask(payload)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             outcome, reason = ExchangeOutcome.UNREACHABLE, str(error) or type(error).__name__
         except TimeoutError:
@@ -162,7 +183,7 @@ class Server:
             if outcome == ExchangeOutcome.UNREACHABLE:
                 return Attempt(outcome, reason=self._clean(reason), seconds=seconds)
             return Attempt.in_full(outcome, request, self._clean(reason), seconds)
-        return self._read(answer, request, form, seconds)
+        return self._read(answer, request, payload, form, seconds)
 
     async def _ask(self, payload: dict[str, Any]) -> Answer:
         """What the server says, read up to a bound.
@@ -185,34 +206,35 @@ class Server:
             self.token_limit_key: request.max_tokens,
         }
         for name in ("temperature", "top_p", "seed"):
-            if (value := getattr(request, name)) is not None:
+            if (value := getattr(request, name)) is not None and name not in self.left_out:
                 payload[name] = value
         if form == "json_schema":
             wrapped = {"name": "answer", "strict": True, "schema": request.schema}
             payload["response_format"] = {"type": "json_schema", "json_schema": wrapped}
         elif form == "json_object with schema":
             payload["response_format"] = {"type": "json_object", "schema": request.schema}
-        elif form:
+        elif form == "json_object":
             payload["response_format"] = {"type": "json_object"}
-        return payload
+        return payload | self.extra
 
-    def _read(self, answer: Answer, request: Request, form: str, seconds: float) -> Attempt:
+    def _read(self, answer: Answer, request: Request, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
         """The attempt a response stands for."""
         try:
             body = json.loads(answer.content)
         except (ValueError, RecursionError):  # not JSON, or not text
             body = None
         if answer.status != 200:
-            return self._refused(answer, body, form, seconds)
+            return self._refused(answer, body, payload, form, seconds)
         try:
             choice = body["choices"][0]
             message = choice["message"]
-            text = message.get("content") or ""
+            text = without_reasoning(message.get("content") or "")
+            thought = message.get("reasoning_content") or message.get("reasoning") or ""
             finish = choice.get("finish_reason") or ""
             usage = body.get("usage")
             refusal = message.get("refusal")
-            prompt_tokens = counted(usage, "prompt_tokens", estimated_tokens(request.prompt))
-            completion_tokens = counted(usage, "completion_tokens", estimated_tokens(text))
+            prompt_tokens = token_count(usage, "prompt_tokens", estimated_tokens(request.prompt))
+            completion_tokens = token_count(usage, "completion_tokens", estimated_tokens(text))
             text = text.encode(errors="replace").decode()  # half a surrogate pair can be stored nowhere
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
             return Attempt.in_full(
@@ -224,9 +246,13 @@ class Server:
         if refusal or finish == "content_filter":
             outcome, reason = ExchangeOutcome.REFUSED, self._clean(str(refusal or "content filter"))
         elif finish == "length":
-            outcome, reason = ExchangeOutcome.TRUNCATED, f"longer than {request.max_tokens} tokens"
+            outcome = ExchangeOutcome.TRUNCATED
+            reason = f"longer than {request.max_tokens} tokens, reasoning included; raise llm.reply_tokens"
         elif not text.strip():
             outcome, reason = ExchangeOutcome.MALFORMED, "the reply is empty"
+            if thought or message.get("content"):
+                outcome = ExchangeOutcome.TRUNCATED
+                reason += " but for reasoning; raise llm.reply_tokens, or turn reasoning off by llm.extra"
         return Attempt(
             outcome,
             text=self._blank(text),
@@ -236,7 +262,7 @@ class Server:
             seconds=seconds,
         )
 
-    def _refused(self, answer: Answer, body: Any, form: str, seconds: float) -> Attempt:
+    def _refused(self, answer: Answer, body: Any, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
         """The attempt a response other than 200 stands for."""
         status = answer.status
         said = self._clean(_error_text(body) or answer.text)
@@ -257,11 +283,39 @@ class Server:
             if wait is not None and wait <= LONGEST_WAIT:
                 self.not_before = max(self.not_before, time.monotonic() + wait)
             return Attempt(ExchangeOutcome.RATE_LIMITED, reason=reason, seconds=seconds, wait=wait)
+        if status in (400, 422) and self._without_parameter(body, said, payload):
+            return Attempt(ExchangeOutcome.PARAMETER_REFUSED, reason=reason, seconds=seconds)
         if form and status in (400, 422, 500) and self._other_form(form, status, answer.text):
             return Attempt(ExchangeOutcome.SCHEMA_FORM_REFUSED, reason=reason, seconds=seconds)
         if status >= 500 or status == 408:
             return Attempt(ExchangeOutcome.SERVER_ERROR, reason=reason, seconds=seconds)
         return Attempt(ExchangeOutcome.REJECTED, reason=reason, seconds=seconds)
+
+    def _without_parameter(self, body: Any, said: str, payload: Mapping[str, Any]) -> bool:
+        """Whether the server names a parameter that it does not take, which is then left out or named otherwise.
+
+        Where the temperature is left out, a model samples with its own.
+        """
+        error = body.get("error") if isinstance(body, dict) else None
+        named = error.get("param") if isinstance(error, dict) else None
+        for name in (*OPTIONAL, *TOKEN_LIMITS):
+            if name not in payload or name in self.extra or not (named == name or re.search(rf"\b{name}\b", said)):
+                continue
+            if name in OPTIONAL:
+                new = name not in self.left_out
+                self.left_out.add(name)
+                instead = "it is left out"
+            else:
+                other = TOKEN_LIMITS[1 - TOKEN_LIMITS.index(name)]
+                if not re.search(rf"\b{other}\b", said) and named != name:
+                    continue  # such as a limit that is too high
+                new = self.token_limit_key != other
+                self.token_limit_key = other
+                instead = f"{other} takes its place"
+            if new:
+                log.warning("%s refuses the parameter %s, so %s (%s)", self.name, name, instead, said)
+            return True
+        return False
 
     def _other_form(self, form: str, status: int, said: str) -> bool:
         """Whether the request is worth sending again at once, in another form of the schema."""
@@ -298,8 +352,8 @@ def _checked(base_url: str) -> str:
     return base_url.rstrip("/")
 
 
-def counted(usage: Any, name: str, estimate: int) -> int:
-    """The tokens that a server counted; the estimate where it counted none, or says what is no number of tokens."""
+def token_count(usage: Any, name: str, estimate: int) -> int:
+    """Return the number of tokens that a server counted, or the estimate if it gives no valid number."""
     value = usage.get(name) if isinstance(usage, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MOST_TOKENS:
         return estimate

@@ -18,11 +18,11 @@ from torch import Tensor, nn
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.projection import project
-from fairlab.checks.json_text import from_json
 from fairlab.data.counterfactual import CounterfactualData, groups_of
 from fairlab.data.groups import groups_alike, groups_place
 from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral
 from fairlab.methods.base import Fitted, refuse_below, refuse_unless_above_zero
+from fairlab.text.reading import read_json_lines
 from fairlab.types import FairlabError
 
 RIDGE = 0.03  # ridge penalty of the regression of the lean, for some thousand texts of unit length
@@ -126,8 +126,7 @@ class CCDLinear(Fitted):
 
 def anchor_texts(path: str) -> list[str]:
     """Return the texts of JSON lines with the key ``text``."""
-    lines = Path(groups_place(path)).read_text(encoding="utf-8").splitlines()
-    rows = [from_json(line) for line in lines if line.strip()]
+    rows = [row for _, row in read_json_lines(Path(groups_place(path)))]
     if not rows or not all(isinstance(row, dict) and isinstance(row.get("text"), str) for row in rows):
         raise FairlabError(f'{path} must hold lines such as {{"text": "..."}}; mend it, or take method.anchors=null')
     return [row["text"] for row in rows]

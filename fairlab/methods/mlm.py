@@ -172,7 +172,7 @@ class MLM(Trained):
         return seen[rank() :: ranks()], chosen[rank() :: ranks()]
 
     def losses(self, batch: TextBatch, split: str, number: int) -> tuple[dict[str, Tensor], Tensor]:
-        """Return the loss and its parts on a batch masked by ``number``, and whether each token was predicted (M,)."""
+        """Return the loss and its parts on a batch masked by ``number``, and whether each token was recovered (M,)."""
         input_ids_BT, chosen_BT = self.masked(batch, split, number)
         if not len(batch.positions):
             names = ("loss", "mlm_loss", *["preservation_loss"] * bool(self.preserve))

@@ -7,8 +7,8 @@ which is not rescaled to unit length. No array of the size targets x comparisons
 blocks, so they may be a memory map of any length.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
-Quantification", section 3.3. The paper draws one comparison entry at random; the expectation, the outlier rule and
-the criterion for the number of clusters are this project's.
+Quantification", section 3.3. The paper draws one comparison entry at random; the expectation, the outlier rule and the
+criterion for the number of clusters are this project's.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import Any
 from fairlab.checks.json_text import from_json
 from fairlab.methods.safety_ensemble.exported.columns import MISSING, SOURCES
 from fairlab.metrics.shift import ScoreShift, shift
+from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable, FairlabError
 
 VARIANCE, ACV = "_variance", "ACV"
@@ -45,9 +46,9 @@ def read_scores(path: Path) -> ScoreFile:
     if not path.is_file():
         raise DataUnavailable(f"{path} is no file of scores; give one that fairlab score wrote")
     found = ScoreFile()
-    for number, line in enumerate(path.open("rb"), start=1):
+    for number, line in enumerate(text_lines(path), start=1):
         try:
-            row = from_json(line.decode("utf-8"))
+            row = from_json(line)
         except ValueError as error:
             raise FairlabError(f"{path}, line {number} is no JSON ({error}); score the texts anew") from error
         if not isinstance(row, dict) or not isinstance(row.get("id"), str):

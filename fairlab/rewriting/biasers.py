@@ -89,7 +89,10 @@ class BiaserRewriter:
     citation = """@article{mondal2024mitigating,
   title = {Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification},
   author = {Mondal, Devam and Lipizzi, Carlo},
-  journal = {Computers 13(6), 141},
+  journal = {Computers},
+  volume = {13},
+  number = {6},
+  pages = {141},
   year = {2024}
 }"""
 

@@ -8,16 +8,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from fairlab.lexicons import Lexicon
+from fairlab.lexicons.names import load_names
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import ANSWERED, ExchangeOutcome
+from fairlab.llm.exchange import SAID
 from fairlab.metrics.polarity import Polarity
 from fairlab.protocols import Rewriter
+from fairlab.rewriting.by_llm.kept_facts import FACT_LOST, lost_fact
 from fairlab.rewriting.by_llm.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
 from fairlab.rewriting.english.mentions import UNALIGNED, Unaligned
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.text.difference import changes
+from fairlab.text.words import word_pieces
 from fairlab.types import NEUTRAL, FairlabError, NotNegative, Row
 
 NO_WORD = "rows without a word of the axis"
@@ -164,7 +167,6 @@ def _refusal(error: Unaligned) -> NotRewritten:
 
 
 # The server has said what it has to say about the text; asking again would not help.
-SAID = ANSWERED | {ExchangeOutcome.REJECTED}
 NON_BINARY = "non-binary"  # what a language model is told where the target is neutral
 
 
@@ -182,6 +184,8 @@ class LLMGroups:
         stage: name under which the ledger adds up calls, tokens, seconds and dollars.
         unanswered: what becomes of texts that the server fails to answer again and again: ``stop`` ends the run, to be
             started again, ``reject`` leaves them out with the reason.
+        facts: whether a version that loses a number or a name of its text is no rewrite; see
+            :mod:`fairlab.rewriting.by_llm.kept_facts`.
 
     Raises:
         FairlabError: no language model, or an unknown value of ``unanswered``.
@@ -209,6 +213,7 @@ class LLMGroups:
         nearest: int | None = None,
         stage: str = "groups",
         unanswered: Literal["stop", "reject"] = "stop",
+        facts: bool = True,
     ) -> None:
         if llm is None:
             raise FairlabError("rewriter=llm asks a language model; add llm=local, openai, gemini, vllm or replay")
@@ -222,6 +227,8 @@ class LLMGroups:
         )
         self.examples = examples
         self.stage = stage
+        forms = {piece for entry in lexicon.entries for form in entry.forms for piece in word_pieces(form)}
+        self.free = forms | set(load_names()) if facts else None
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -246,7 +253,7 @@ class LLMGroups:
             stage=self.stage,
         )
         self._refuse_unanswered(made)
-        return made
+        return self._with_facts(texts, made)
 
     def repaired(self, texts: Sequence[str], faults: Sequence[str]) -> list[Versions | NotRewritten]:
         """Versions of texts whose answers had a fault, by a model that is shown both, or why it gave none."""
@@ -259,7 +266,19 @@ class LLMGroups:
             stage=f"{self.stage}, repair",
         )
         self._refuse_unanswered(made)
-        return made
+        return self._with_facts(texts, made)
+
+    def _with_facts(
+        self, texts: Sequence[str], made: Sequence[Versions | NotRewritten]
+    ) -> list[Versions | NotRewritten]:
+        """The versions that keep the facts of their text, and why the others are none."""
+        if self.free is None:
+            return list(made)
+        lost = [
+            lost_fact(text, one.versions, self.free) if isinstance(one, Versions) else ""
+            for text, one in zip(texts, made, strict=True)
+        ]
+        return [NotRewritten(FACT_LOST, fault) if fault else one for fault, one in zip(lost, made, strict=True)]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
         """Every text with the person its selected word means turned to the target, or why the model gave none."""

@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from fairlab.types import Row
+
 SEPARATOR = "<SEP>"
+NOT_SPLIT = "field separators changed"  # why nothing is made of a text
 _JOINED = f" {SEPARATOR} "
 _AROUND = re.compile(rf"\s*{SEPARATOR}\s*")
 
@@ -16,6 +19,19 @@ _AROUND = re.compile(rf"\s*{SEPARATOR}\s*")
 def join_fields(fields: Sequence[str]) -> str:
     """The fields as one text, ``<SEP>`` between them."""
     return _JOINED.join(fields)
+
+
+def named_fields(row: Row, text: str) -> dict[str, str] | None:
+    """Return the fields of a row with a rewritten text, by their names, or None if the text has not as many.
+
+    Args:
+        row: row whose text, or whose joined fields, were rewritten.
+        text: text made of them.
+    """
+    if not row.parts:
+        return {row.field: text}
+    fields = split_fields(text, row.fields)
+    return None if fields is None else dict(zip(row.names, fields, strict=True))
 
 
 def split_fields(text: str, like: Sequence[str]) -> list[str] | None:

@@ -168,8 +168,9 @@ def test_models_of_unknown_kinds(tiny, tiny_folders):
 def test_a_model_is_not_given_more_tokens_than_it_can_read(tiny_folders):
     folder = tiny_folders["bert"]
     pair = (AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder))
+    assert fairlab.load(pair).max_length == fairlab.load(folder).max_length == 64  # fewer than the usual 128
     with pytest.raises(FairlabError, match=r"max_length must lie in 4..64 for this BertModel, not 128"):
-        fairlab.load(pair)
+        fairlab.load(pair, max_length=128)
 
 
 def test_what_cannot_be_compared(tiny, tiny_folders, groups, tmp_path):

@@ -7,7 +7,10 @@ import pytest
 
 from fairlab.augmentation.cda import CDA
 from fairlab.data.groups import read_groups
-from fairlab.types import FairlabError, Group
+from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.group_rewriters import WordSwapGroups
+from fairlab.text.fields import join_fields
+from fairlab.types import FairlabError, Group, Row
 from tests.conftest import make_groups
 
 
@@ -71,3 +74,18 @@ def test_on_real_sentences_it_is_worse_than_the_human_versions():
         group.versions["neutral"] == original.versions["neutral"] for group, original in zip(made, human, strict=True)
     )
     assert 0 < same < 0.7 * len(human)
+
+
+@pytest.mark.parametrize(("output", "kept"), [("add", ["1", "1-cda"]), ("replace", ["1-cda"])])
+def test_the_fields_of_a_pair_each_get_their_own_text_back(output, kept):
+    parts = (("premise", "She left the room."), ("hypothesis", "She is gone."))
+    pair = Row("1", join_fields([text for _, text in parts]), {"label": "neutral"}, "line 1", 1, "premise", parts)
+    cda = CDA(output=output, rewriter=WordSwapGroups(lexicon=load_lexicon("gender")))
+    (made,) = cda.make([pair])
+    assert [row["id"] for row in made.rows] == kept
+    swapped = made.rows[-1]
+    assert (swapped["premise"], swapped["hypothesis"]) == ("He left the room.", "He is gone.")
+    assert swapped["label"] == "neutral"
+    rain = (("premise", "It rained."), ("hypothesis", "It was wet."))
+    (plain,) = cda.make([Row("2", "It rained. <SEP> It was wet.", {}, "line 2", 2, "premise", rain)])
+    assert plain.rows == ({"id": "2", "premise": "It rained.", "hypothesis": "It was wet."},)

@@ -1,3 +1,4 @@
+import copy
 import math
 
 import numpy as np
@@ -230,8 +231,10 @@ def test_what_stands_before_a_text(special, extra, expected):
 
 
 def test_a_tokenizer_without_a_start_cannot_score(gpt2, tokenizer):
+    model = copy.deepcopy(gpt2.model)
+    model.resize_token_embeddings(len(tokenizer))
     with pytest.raises(CannotScore, match="neither a begin nor an end token"):
-        CausalLM(Backbone(gpt2.model, tokenizer, pooling="mean", max_length=32, normalize=False))
+        CausalLM(Backbone(model, tokenizer, pooling="mean", max_length=32, normalize=False))
 
 
 def test_a_masked_lm_cannot_score_as_a_causal_one(tiny_folders):
@@ -254,17 +257,21 @@ def test_a_bert_scores_only_as_a_decoder(byte_tokenizer, decoder):
 
 
 @pytest.mark.parametrize("stride", [1, 20, 63])
-def test_a_window_moves_over_a_long_text(gpt2, stride):
+@pytest.mark.parametrize("begins", [False, True])
+def test_a_window_moves_over_a_long_text(gpt2, begins, stride):
+    if begins:
+        gpt2.tokenizer.bos_token = "!"  # a beginning that is no end, as Llama has
     scorer = CausalLM(gpt2)
+    start = gpt2.tokenizer.get_vocab()["!"] if begins else 0
     text = "he saw the river and a clock by the bridge " * 12
-    ids = [0, *gpt2.tokenizer.encode(text)]
+    ids = [start, *gpt2.tokenizer.encode(text, add_special_tokens=False)]
     assert len(ids) > 100
     (found,) = scorer.token_log_probabilities([text], stride=stride)
     assert scorer.cut == 0
     expected, end = [], 1
     while end < len(ids):
         until = min(end + (63 if end == 1 else stride), len(ids))
-        window = ids[max(0, until - 64) : until]
+        window = [start, *ids[max(1, until - 63) : until]] if begins or end == 1 else ids[until - 64 : until]
         values = all_log_probabilities(gpt2, window)
         expected += [values[k - 1, window[k]].item() for k in range(len(window) - (until - end), len(window))]
         end = until

@@ -235,5 +235,5 @@ def test_a_folder_is_measured_as_published_unless_a_pooling_is_given(tiny_folder
     folder = str(make(tiny_folders["bert"], tmp_path / "model", Normalize()))
     assert {key: backbone_node(folder, {})[key] for key in AS_PUBLISHED} == AS_PUBLISHED
     own = backbone_node(folder, {"pooling": "cls"})
-    assert (own.pooling, own.normalize, own.max_length) == ("cls", False, 128)
+    assert (own.pooling, own.normalize, own.max_length, own.longest) == ("cls", False, None, 128)
     assert backbone_node(str(tiny_folders["bert"]), {}).pooling == "mean"

@@ -236,6 +236,9 @@ def test_a_cased_bert_is_lower_cased_and_said_so(language_models, file):
         def __getattr__(self, name):
             return getattr(self.tokenizer, name)
 
+        def __len__(self):
+            return len(self.tokenizer)
+
         def __call__(self, texts, **options):
             ids = self.tokenizer(texts, **options)["input_ids"]
             return {

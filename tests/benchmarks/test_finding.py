@@ -11,6 +11,7 @@ import pytest
 
 from fairlab.benchmarks.classification import Classification
 from fairlab.benchmarks.finding import find_class, find_description, own_parts, refuse_undescribed
+from fairlab.benchmarks.needs import LACKING
 from fairlab.benchmarks.safety_quantities import TITLES
 from fairlab.benchmarks.seat import SEAT
 from fairlab.data.published.tasks import TASKS
@@ -21,7 +22,6 @@ from fairlab.types import ELSE, Description, FairlabError, QuantityInfo
 ROOT = Path(__file__).parents[2]
 CLASSES = [part for part in own_parts() if isinstance(part, type)]
 DESCRIPTIONS = [part.description if isinstance(part, type) else part for part in own_parts()]
-NEEDS = {"embeddings", "token_log_probabilities", "option_scores", "texts", "labels"}
 LENGTH = QuantityInfo("mean length", "mean length of the embeddings", "norm")
 LENGTHS = Description("lengths", "Lengths", "Do embeddings keep their length?", {"length": LENGTH})
 
@@ -48,7 +48,7 @@ def test_titles_and_questions_are_there_and_each_is_one_benchmarks():
 
 @pytest.mark.parametrize("one", DESCRIPTIONS, ids=lambda one: one.name)
 def test_every_quantity_says_what_it_is_and_no_two_say_the_same(one):
-    assert set(one.needs) <= NEEDS
+    assert set(one.needs) <= set(LACKING)
     assert one.needs
     for words in ([info.label for info in one.quantities.values()], [info.meaning for info in one.quantities.values()]):
         assert all(word.strip() == word != "" for word in words)
@@ -61,7 +61,7 @@ def test_every_quantity_says_what_it_is_and_no_two_say_the_same(one):
         assert low < high
         assert info.ideal is None or low <= info.ideal <= high, name
         assert ("*" in name) == ("{}" in info.label), name
-    assert one.citation.startswith("@") or one.name in ("likelihood_pairs", "polarity", "razor", "perturbation")
+    assert one.citation.startswith("@") or one.name in ("polarity", "razor", "perturbation")
 
 
 def test_committed_readings_have_the_unit_ideal_value_and_bounds_that_descriptions_say():

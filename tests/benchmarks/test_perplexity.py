@@ -68,7 +68,7 @@ def test_bad_files(tmp_path):
     with pytest.raises(FairlabError, match="holds 1 lines of text"):
         read_lines(tmp_path / "one.txt", None, 0)
     (tmp_path / "latin.txt").write_bytes(b"one\xe9\nx\n")
-    with pytest.raises(FairlabError, match=r"latin\.txt is not UTF-8 .* at byte 3"):
+    with pytest.raises(FairlabError, match=r"latin\.txt line 1 is not UTF-8 text \(byte 3 of the line\)"):
         read_lines(tmp_path / "latin.txt", None, 0)
     with pytest.raises(FairlabError, match=r"perplexity\.lines must be at least 2"):
         Perplexity(None, 1)

@@ -10,6 +10,7 @@ from fairlab.benchmarks.runner import measure
 from fairlab.benchmarks.stages import Stage, keep_stage, stage, stages_of
 from fairlab.record import Outcome, Record
 from fairlab.reporting.stages import stage_section
+from fairlab.types import Description
 
 MB = 2**20
 
@@ -65,9 +66,8 @@ def test_a_stage_that_fails_is_kept_and_one_that_is_done_again_adds_up(record):
 
 def test_every_benchmark_of_every_phase_is_a_stage(record, tiny):
     class Slow:
-        name = "slow"
-
-        version = 1
+        name, version = "slow", 1
+        description = Description("slow", "Slow", "?", {})
 
         def measure(self, backbone, before):
             time.sleep(0.05)

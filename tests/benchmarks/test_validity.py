@@ -19,7 +19,7 @@ from fairlab.benchmarks.validity.senses import shuffled_twin
 from fairlab.benchmarks.validity.texts import PARAPHRASES, SENSES
 from fairlab.benchmarks.validity.weights import structure
 from fairlab.record import SAYS_NOTHING, Outcome, Reading, Record
-from fairlab.types import FairlabError
+from fairlab.types import Description, FairlabError
 from tests.conftest import MINILM
 
 HOW = {"pooling": "mean", "max_length": 32, "normalize": False}
@@ -32,6 +32,7 @@ class Counted:
         self.name, self.asked = name, 0
 
     version = 1
+    description = Description("counted", "Counted", "?", {})
 
     def measure(self, backbone, before=None):
         self.asked += 1

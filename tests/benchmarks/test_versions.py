@@ -16,7 +16,7 @@ from fairlab.reporting.many_runs.sweep import report_sweep
 from fairlab.reporting.tables.marks import marks_beside, version_notes
 from fairlab.reporting.tables.method_table import method_table
 from fairlab.reporting.view.browsing import browse, view_page
-from fairlab.types import FairlabError
+from fairlab.types import Description, FairlabError
 from tests.benchmarks.test_golden import classes
 
 PLACE = ("seat", "average", "absolute_effect_size")
@@ -85,6 +85,7 @@ def test_readings_taken_over_must_have_the_version_of_this_run(tmp_path):
 def test_a_run_that_goes_on_measures_again_what_has_another_version(tmp_path, tiny):
     class Counted:
         name, version, calls = "counted", 1, 0
+        description = Description("counted", "Counted", "?", {})
 
         def measure(self, backbone, before=None):
             Counted.calls += 1

@@ -192,3 +192,17 @@ def test_a_file_with_splits_says_itself_what_is_held_out(tmp_path, tiny):
     assert make(file, tiny, input="texts.txt").held_out == []
     with pytest.raises(FairlabError, match=r"has splits, which say what is held out; leave data\.test out"):
         make(file, tiny, test=2)
+
+
+def test_groups_that_differ_behind_the_cut_alone_are_refused(tiny, tmp_path):
+    start = "the nurse saw the old house near the river and "
+    names = {"neutral": "they left", "man": "he left", "woman": "she left"}
+    long = [
+        {"id": f"l{k}", "axis": "gender", "versions": {name: f"{start} {text} {k}" for name, text in names.items()}}
+        for k in range(12)
+    ]
+    tiny.max_length = 8
+    with pytest.raises(FairlabError, match=r"are alike up to backbone\.max_length=8, so nothing can be learned"):
+        make(write_rows(tmp_path / "long.jsonl", long), tiny)
+    data = make(write_rows(tmp_path / "some.jsonl", [*long[:3], *(row(group) for group in make_groups(20))]), tiny)
+    assert data.facts()["groups_alike_up_to_max_length"] == 3

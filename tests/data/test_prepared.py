@@ -16,6 +16,7 @@ from fairlab.data import packed, preparing
 from fairlab.data.block_order import BlockBatches, permuted
 from fairlab.data.prepared import DECIDES, NAME, Tokens
 from fairlab.data.word_tokens import WordTokens, tokenizer_sha256
+from fairlab.text import reading
 from fairlab.types import DataUnavailable, FairlabError
 from tests.data.test_packed import file, make  # noqa: F401  # a fixture
 
@@ -180,7 +181,7 @@ def test_what_does_not_fit_is_one_sentence(tiny, file, tmp_path, everybody):  # 
     [(b"One. Two.\n\nA\0b", "a byte is zero"), (b"One.\n\n" + b"word " * 300, "line 3 is longer than 1,000 bytes")],
 )
 def test_bad_text_leaves_nothing_half_written(tiny, tmp_path, monkeypatch, content, words):
-    monkeypatch.setattr(preparing, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(reading, "LONGEST_LINE", 1000)
     monkeypatch.setattr(preparing, "PART", 1)
     (tmp_path / "bad.txt").write_bytes(content)
     with pytest.raises(FairlabError, match=words):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import fairlab
 from fairlab.record import Record
 from fairlab.reporting.many_runs.sweep import report_sweep
 from fairlab.reporting.view.browsing import browse, view_page
@@ -76,3 +77,16 @@ def test_an_evaluation_takes_a_limit_and_what_does_not_fit_is_one_sentence(run, 
         assert said in done.stderr
         assert "Traceback" not in done.stderr
         assert len(list(tmp_path.glob("outputs/evaluate/*/items"))) == 1  # of the first
+
+
+def test_two_runs_of_it_are_compared_and_tabled_under_its_label(run, own, tiny_folders, tmp_path):
+    for name in ("bert", "bert_mlm"):
+        command = [*own, f"model={tiny_folders[name]}", "max_length=32", "benchmark=[lengths]"]
+        done = run(*command, f"hydra.run.dir=runs/{name}", entry="evaluate", PYTHONPATH=str(tmp_path))
+        assert done.returncode == 0, done.stderr
+    done = run("runs/bert", "runs/bert_mlm", entry="compare")  # by a process that has no class of it
+    assert done.returncode == 0, done.stderr
+    assert TITLE in done.stdout
+    table = fairlab.runs(tmp_path / "runs").table()
+    assert any(TITLE in title for title in table.titles.values())
+    assert TITLE in table.to_markdown()

@@ -61,13 +61,24 @@ def test_a_recorded_answer_is_not_asked_again_and_equal_requests_are_asked_once(
     assert again == first[:3]
 
 
-@pytest.mark.parametrize("act", [said(None, refusal="no"), said("no json"), said("{", finish="length")])
-def test_a_bad_answer_of_the_model_is_kept_like_a_good_one(act, ledger_path):
-    with Stub(lambda *_: act) as stub:
+def test_a_refusal_is_kept_like_an_answer(ledger_path):
+    with Stub(lambda *_: said(None, refusal="no")) as stub:
         first = behind(stub, ledger_path, repairs=0).ask([request(schema=SCHEMA)], stage="test")
         assert behind(stub, ledger_path).ask([request(schema=SCHEMA)], stage="test") == first
     assert len(stub.payloads) == 1
     assert not first[0].ok
+
+
+@pytest.mark.parametrize("act", [said("no json"), said("{", finish="length")])
+def test_what_is_no_answer_is_asked_once_by_an_object_and_again_by_the_next(act, ledger_path):
+    with Stub(lambda *_: act) as stub:
+        llm = behind(stub, ledger_path, repairs=0)
+        first = llm.ask([request(schema=SCHEMA)], stage="test")
+        assert llm.ask([request(schema=SCHEMA)], stage="test") == first
+        assert len(stub.payloads) == 1
+        (again,) = behind(stub, ledger_path, repairs=0).ask([request(schema=SCHEMA)], stage="test")
+    assert (again.outcome, again.reason) == (first[0].outcome, first[0].reason)
+    assert len(stub.payloads) == 2
 
 
 def test_a_process_killed_half_way_goes_on_without_asking_anything_again(ledger_path, tmp_path):

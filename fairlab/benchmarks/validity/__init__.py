@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.encoder_object import EncoderObject
 from fairlab.benchmarks.validity.embeddings import check_embeddings, check_words
 from fairlab.benchmarks.validity.finding import Finding, Weight, not_judged
 from fairlab.benchmarks.validity.language import check_language
@@ -67,19 +68,20 @@ def refuse_failed(found: Validity, name: str) -> None:
         raise FairlabError(f"{name} was refused by strict=true: {said}; take a sound copy, or leave strict out")
 
 
-def warn_if_failed(backbone: Backbone) -> None:
+def warn_if_failed(backbone: Backbone | EncoderObject) -> None:
     """Check a model, and warn if its embeddings are uninformative about bias."""
     found = validity(backbone)
     if said := found.reason or "; ".join(found.failures):
         warnings.warn(f"what this model embeds says nothing of bias: {said}", stacklevel=3)
 
 
-def validity(backbone: Backbone) -> Validity:
+def validity(backbone: Backbone | EncoderObject) -> Validity:
     """Check weights, tokenizer, embeddings, and the language model if there is one, in this order.
 
     Weights and embeddings that are not finite, a tokenizer of another model and indistinguishable texts are reasons to
     take no number. All other findings are noted with the numbers: those of a random model may be wanted as a baseline,
-    and a model pretrained from random weights is measured before and after.
+    and a model pretrained from random weights is measured before and after. Only the embeddings of a function or of an
+    object that encodes are checked.
     """
     backbone.on_first_embedding = None
     failures: list[str] = []
@@ -92,7 +94,11 @@ def validity(backbone: Backbone) -> Validity:
     return Validity(failures=tuple(failures), not_judged=tuple(open_))
 
 
-def _findings(backbone: Backbone) -> Iterator[Finding]:
+def _findings(backbone: Backbone | EncoderObject) -> Iterator[Finding]:
+    if isinstance(backbone, EncoderObject):
+        yield from check_embeddings(backbone)
+        yield not_judged("it gives embeddings alone, so that its weights and its tokenizer cannot be checked")
+        return
     yield from check_weights(backbone)
     yield from check_tokens(backbone)
     rewrites = backbone.model.config.is_encoder_decoder and backbone.published is None  # it was not trained to embed

@@ -6,12 +6,12 @@ Results"; 117 queries in seven categories, 702 documents. Never used for trainin
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlab.text.reading import read_table_rows
 from fairlab.types import FairlabError
 
 COLUMNS = ("q_id", "relevant", "query", "doc_title", "document", "content_gender")
@@ -65,23 +65,21 @@ def read_bias_ir(path: Path) -> list[Query]:
     texts: dict[str, str] = {}
     documents: dict[str, dict[tuple[str, str], Document]] = {}
     irregular: Counter[str] = Counter()
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file)
-        for row in rows:
-            if not all(row.get(column) for column in COLUMNS):
-                raise FairlabError(f"{path} line {rows.line_num} lacks one of {', '.join(COLUMNS)}; is it Grep-BiasIR?")
-            query, relevant, gender = row["q_id"], row["relevant"], row["content_gender"]
-            texts[query] = row["query"]
-            found = documents.setdefault(query, {})
-            if relevant == "0" and gender not in GENDERS:
-                irregular[query] += 1
-            elif relevant in ("0", "1") and gender in GENDERS and (relevant, gender) not in found:
-                found[relevant, gender] = Document(row["doc_title"], row["document"])
-            else:
-                raise FairlabError(
-                    f"{path} line {rows.line_num}: query {query} cannot have a document, or a second one, "
-                    f"with relevant '{relevant}' and content_gender '{gender}'; take the file as published"
-                )
+    for number, row in read_table_rows(path):
+        if not all(row.get(column) for column in COLUMNS):
+            raise FairlabError(f"{path} line {number} lacks one of {', '.join(COLUMNS)}; is it Grep-BiasIR?")
+        query, kind, gender = row["q_id"], row["relevant"], row["content_gender"]
+        texts[query] = row["query"]
+        of_query = documents.setdefault(query, {})
+        if kind == "0" and gender not in GENDERS:
+            irregular[query] += 1
+        elif kind in ("0", "1") and gender in GENDERS and (kind, gender) not in of_query:
+            of_query[kind, gender] = Document(row["doc_title"], row["document"])
+        else:
+            raise FairlabError(
+                f"{path} line {number}: query {query} cannot have a document, or a second one, "
+                f"with relevant '{kind}' and content_gender '{gender}'; take the file as published"
+            )
     queries = []
     for query, found in documents.items():
         relevant, non_relevant = ({g: found[r, g] for g in GENDERS if (r, g) in found} for r in ("1", "0"))

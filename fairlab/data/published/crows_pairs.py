@@ -7,12 +7,12 @@ Salmon"). Never used for training here.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlab.text.reading import read_table_rows
 from fairlab.types import FairlabError
 
 COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
@@ -60,23 +60,18 @@ def read_crows_pairs(path: Path, types: Container[str] | None = tuple(PUBLISHED)
     Raises:
         FairlabError: a row lacks a field or has an unknown bias type or direction, naming its line.
     """
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file)
-        pairs: list[CrowsPair] = []
-        for row in rows:
-            if not all(row.get(column) for column in COLUMNS):
-                raise FairlabError(f"{path} line {rows.line_num} lacks one of {', '.join(COLUMNS)}; is it CrowS-Pairs?")
-            bias_type, direction = row["bias_type"].replace("-", "_"), row["stereo_antistereo"]
-            if (types is not None and bias_type not in types) or direction not in DIRECTIONS:
-                raise FairlabError(
-                    f"{path} line {rows.line_num}: bias_type '{row['bias_type']}' or stereo_antistereo '{direction}' "
-                    f"is unknown; there are {', '.join(PUBLISHED)}, and stereo or antistereo"
-                )
-            pairs.append(
-                CrowsPair(
-                    row.get("") or str(len(pairs)), row["sent_more"], row["sent_less"], DIRECTIONS[direction], bias_type
-                )
+    pairs: list[CrowsPair] = []
+    for number, row in read_table_rows(path):
+        if not all(row.get(column) for column in COLUMNS):
+            raise FairlabError(f"{path} line {number} lacks one of {', '.join(COLUMNS)}; is it CrowS-Pairs?")
+        bias_type, direction = row["bias_type"].replace("-", "_"), row["stereo_antistereo"]
+        if (types is not None and bias_type not in types) or direction not in DIRECTIONS:
+            raise FairlabError(
+                f"{path} line {number}: bias_type '{row['bias_type']}' or stereo_antistereo '{direction}' "
+                f"is unknown; there are {', '.join(PUBLISHED)}, and stereo or antistereo"
             )
+        name = row.get("") or str(len(pairs))
+        pairs.append(CrowsPair(name, row["sent_more"], row["sent_less"], DIRECTIONS[direction], bias_type))
     if not pairs:
         raise FairlabError(f"{path} holds no pair; is it CrowS-Pairs?")
     return pairs

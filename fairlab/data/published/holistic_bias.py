@@ -6,7 +6,6 @@ Dataset". Never used for training here.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.data.published.download import locate
+from fairlab.text.reading import read_json_file
 from fairlab.types import FairlabError
 
 # version -> where its files lie below FAIRLAB_DATA
@@ -150,10 +150,7 @@ def _article(phrase: str) -> str:
 
 
 def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FairlabError(f"{path} is not JSON ({error}); fetch it again") from error
+    return read_json_file(path, "fetch it again")
 
 
 def _as_entry(entry: str | dict[str, str], key: str) -> dict[str, str]:

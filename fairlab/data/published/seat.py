@@ -5,13 +5,13 @@ Source: May et al. 2019, "On Measuring Social Biases in Sentence Encoders"; word
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairlab.text.reading import read_json_file
 from fairlab.types import FairlabError
 
 KEYS = ("targ1", "targ2", "attr1", "attr2")
@@ -44,10 +44,7 @@ def read_association_test(path: Path) -> AssociationTest:
     Raises:
         FairlabError: the file is not a JSON object, or a set lacks its texts; the message names file and key.
     """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FairlabError(f"{path} is not JSON ({error}); an association test is one JSON object") from error
+    content = read_json_file(path, "an association test is one JSON object")
     if not isinstance(content, dict):
         raise FairlabError(f"{path} is not an association test: one JSON object with the keys {', '.join(KEYS)}")
     return AssociationTest(*(_texts(path, key, content.get(key)) for key in KEYS))

@@ -10,13 +10,13 @@ Three layouts are read: the official ``dev.json``, a list of such examples, and 
 
 from __future__ import annotations
 
-import json
 import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairlab.text.reading import read_json_file
 from fairlab.types import FairlabError
 
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
@@ -69,10 +69,7 @@ def read_stereoset(path: Path) -> list[StereoSetItem]:
     Raises:
         FairlabError: the file is of no known layout, or an example lacks what its task needs, naming its id.
     """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FairlabError(f"{path} is not JSON ({error}); is it StereoSet?") from error
+    content = read_json_file(path, "is it StereoSet?")
     rows: Iterable[tuple[str | None, Any]]
     match content:
         case {"data": dict(tasks)}:

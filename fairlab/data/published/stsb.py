@@ -5,10 +5,10 @@ Source: Cer et al. 2017, "SemEval-2017 Task 1", in the file format of GLUE: ten 
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlab.text.reading import read_table_rows
 from fairlab.types import FairlabError
 
 
@@ -27,16 +27,14 @@ def read_sts(path: Path) -> list[ScoredPair]:
     Raises:
         FairlabError: a row has no score, naming its line.
     """
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        pairs = []
-        for row in rows:
-            try:
-                pairs.append(ScoredPair(row["sentence1"], row["sentence2"], float(row["score"])))
-            except (KeyError, TypeError, ValueError) as error:
-                raise FairlabError(
-                    f"{path} line {rows.line_num} lacks sentence1, sentence2 or a score; is it STS-B's dev.tsv?"
-                ) from error
+    pairs = []
+    for number, row in read_table_rows(path, "\t"):
+        try:
+            pairs.append(ScoredPair(row["sentence1"], row["sentence2"], float(row["score"])))
+        except (KeyError, ValueError) as error:
+            raise FairlabError(
+                f"{path} line {number} lacks sentence1, sentence2 or a score; is it STS-B's dev.tsv?"
+            ) from error
     if not pairs:
         raise FairlabError(f"{path} holds no sentence pair; is it STS-B's dev.tsv?")
     return pairs

@@ -11,11 +11,12 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from fairlab.checks.json_text import from_json
 from fairlab.data.published.download import locate
 from fairlab.data.published.tasks import HUB, Example, Task, find_task
 from fairlab.data.stream.formats import BadRow, found_in
 from fairlab.data.stream.saved import opened, saved_folder
+from fairlab.text.labels import is_missing, label_meant
+from fairlab.text.reading import read_json_file, read_json_lines, refuse_columns, text_lines
 from fairlab.types import DataUnavailable, FairlabError
 
 SUFFIXES = (".tsv", ".json", ".jsonl", ".csv", ".parquet")
@@ -99,18 +100,15 @@ def label_counts(examples: Sequence[Example], task: Task) -> dict[str, int]:
 def parse_examples(file: Path, task: Task) -> list[Example]:
     """Examples of a file: .json (an object of rows, or a list), .jsonl, or else tab-separated.
 
-    Fields of a tab-separated file are not quoted, so lines are split at tabs and nothing else; a byte-order mark is no
-    text.
+    Fields of a tab-separated file are not quoted, so lines are split at tabs and nothing else.
 
     Raises:
         FairlabError: a row has other columns or an unknown label; the message names it.
     """
     if file.suffix in (".csv", ".parquet"):
         return _in_table(file, task)
-    content = file.read_text(encoding="utf-8-sig")
-    reader = {".json": _json_rows, ".jsonl": json_lines}.get(file.suffix)
-    found = _tab_separated(content, file, task) if reader is None else reader(content, file)
-    examples = examples_of(found, task)
+    reader = {".json": _json_rows, ".jsonl": read_json_lines}.get(file.suffix)
+    examples = examples_of(_tab_separated(file, task) if reader is None else reader(file), task)
     if not examples:
         raise FairlabError(f"{file} holds no example; is it {task.name}'s?")
     return examples
@@ -132,10 +130,11 @@ def examples_of(rows: Iterable[tuple[str, Fields]], task: Task) -> list[Example]
     return [example for example in found if example is not None]
 
 
-def _tab_separated(content: str, file: Path, task: Task) -> Iterator[tuple[str, Fields]]:
-    lines = [line.rstrip("\r").split("\t") for line in content.split("\n")]
+def _tab_separated(file: Path, task: Task) -> Iterator[tuple[str, Fields]]:
+    lines = [line.split("\t") for line in text_lines(file)] or [[""]]
     has_header = any(set(layout) <= set(lines[0]) for layout in task.layouts)
     columns = lines[0] if has_header else list(task.columns)
+    refuse_columns(columns, str(file))
     if not columns:
         raise FairlabError(f"{file} line 1 names the columns {_shown(lines[0])}; {_wanted(task)}")
     for number, cells in enumerate(lines, start=1):
@@ -148,27 +147,12 @@ def _tab_separated(content: str, file: Path, task: Task) -> Iterator[tuple[str, 
         yield f"{file} line {number}", dict(zip(columns, cells, strict=True))
 
 
-def _json_rows(content: str, file: Path) -> Iterator[tuple[str, Fields]]:
-    rows = _loaded(content, str(file))
+def _json_rows(file: Path) -> Iterator[tuple[str, Fields]]:
+    rows = read_json_file(file, "write it as JSON, or as .tsv")
+    if not isinstance(rows, dict | list):
+        raise FairlabError(f"{file} is neither a JSON object nor a list; write a row as an object of named fields")
     for key, row in rows.items() if isinstance(rows, dict) else enumerate(rows, start=1):
         yield f"{file} row {key}", row
-
-
-def json_lines(content: str, file: Path) -> Iterator[tuple[str, Fields]]:
-    """Rows of JSON lines, each with its place."""
-    for number, line in enumerate(content.split("\n"), start=1):
-        if line.strip():
-            yield f"{file} line {number}", _loaded(line, f"{file} line {number}")
-
-
-def _loaded(content: str, place: str) -> Any:
-    try:
-        found = from_json(content)
-    except ValueError as error:
-        raise FairlabError(f"{place} is not JSON ({error}); write it as JSON, or as .tsv") from error
-    if not isinstance(found, dict | list):
-        raise FairlabError(f"{place} is neither a JSON object nor a list; write a row as an object of named fields")
-    return found
 
 
 def read_hub(task: Task, split: str) -> list[Example]:
@@ -210,8 +194,8 @@ def _example(fields: Fields, task: Task, place: str) -> Example | None:
     layout = next((layout for layout in task.layouts if set(layout) <= set(fields)), None)
     if layout is None:
         raise FairlabError(f"{place} has the columns {_shown(list(fields))}; {_wanted(task)}")
-    written = str(fields[layout[-1]])
-    if task.spellings.get(written, written) in task.left_out:
+    written = _spelled(fields[layout[-1]], task, place)
+    if written in task.left_out:
         return None
     texts = [fields[column] for column in layout[: 2 if task.options else -1]]
     if task.gathered and isinstance(texts[0], list):
@@ -234,13 +218,31 @@ def _joined(sentences: Sequence[Any]) -> str | None:
     return " ".join(map(str, texts)) if texts and all(isinstance(text, str) for text in texts) else None
 
 
+def _spelled(value: object, task: Task, place: str) -> str:
+    """The label that a cell means, as the task spells it, or the cell as it is.
+
+    A row without a label is one of those that the task leaves out; a task that leaves none out refuses it.
+    """
+    if task.labels and is_missing(value):
+        if task.left_out:
+            return task.left_out[0]
+        raise FairlabError(f"{place} has no label; {_labels(task)}, so fill it in or remove the row")
+    if isinstance(value, bool) and len(task.labels) != 2:
+        return str(value)  # says nothing about three labels or scores
+    known = label_meant(value, (*task.spellings, *task.left_out, *task.written, *task.labels)) or str(value)
+    return task.spellings.get(known, known)
+
+
 def _label(written: str, task: Task, place: str) -> int:
     """Number of a label, by its name or as files write it."""
-    written = task.spellings.get(written, written)
     for known in (task.written, task.labels):
         if written in known:
             return known.index(written)
-    raise FairlabError(f"{place} has the label '{written}'; {task.name} has {', '.join(task.written or task.labels)}")
+    raise FairlabError(f"{place} has the label '{written}'; {_labels(task)}")
+
+
+def _labels(task: Task) -> str:
+    return f"{task.name} has {', '.join(task.written or task.labels)}"
 
 
 def _score(written: str, task: Task, place: str) -> float:

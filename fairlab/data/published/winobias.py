@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlab.data.published.pronouns import PronounSentence, by_pronouns
+from fairlab.text.reading import text_lines
 from fairlab.types import FairlabError
 
 TYPES = ("type1", "type2")
@@ -59,7 +60,7 @@ def read_winobias(pro: Path, anti: Path) -> tuple[list[WinoBiasPair], list[str]]
 def _sentences(path: Path) -> list[str]:
     """Sentences in file order, brackets and superfluous blanks removed."""
     sentences = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(text_lines(path), start=1):
         found = _LINE.fullmatch(line.strip())
         if found is None:
             raise FairlabError(f"{path} line {number} is no number and sentence with [ ]; is it a file of WinoBias?")

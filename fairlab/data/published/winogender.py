@@ -6,12 +6,12 @@ pronoun (male, female, neutral). Never used for training here.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairlab.data.published.pronouns import PronounSentence, by_pronouns, differing_words, sentence_with_pronouns
+from fairlab.text.reading import read_table_rows
 from fairlab.types import NEUTRAL, FairlabError, Group
 
 VERSIONS = {"neutral": NEUTRAL, "male": "man", "female": "woman"}
@@ -24,15 +24,14 @@ def read_winogender(path: Path) -> list[Group]:
         FairlabError: a sentence id is not of the form, or a group lacks a version.
     """
     groups: dict[str, dict[str, str]] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        if not {"sentid", "sentence"} <= set(rows.fieldnames or ()):
-            raise FairlabError(f"{path} has no columns sentid and sentence; is it Winogender's all_sentences.tsv?")
-        for row in rows:
-            schema, _, version = row["sentid"].removesuffix(".txt").rpartition(".")
-            if version not in VERSIONS:
-                raise FairlabError(f"{path}: the sentence id '{row['sentid']}' does not end in male, female or neutral")
-            groups.setdefault(schema, {})[VERSIONS[version]] = row["sentence"]
+    columns, otherwise = ("sentid", "sentence"), "is it Winogender's all_sentences.tsv?"
+    for number, row in read_table_rows(path, "\t", columns, otherwise):
+        if "sentence" not in row:
+            raise FairlabError(f"{path} line {number} has no sentence; {otherwise}")
+        schema, _, version = row["sentid"].removesuffix(".txt").rpartition(".")
+        if version not in VERSIONS:
+            raise FairlabError(f"{path}: the sentence id '{row['sentid']}' does not end in male, female or neutral")
+        groups.setdefault(schema, {})[VERSIONS[version]] = row["sentence"]
     if not groups:
         raise FairlabError(f"{path} holds no sentence; fetch it again")
     for schema, versions in groups.items():
@@ -95,14 +94,12 @@ def read_occupation_statistics(path: Path) -> dict[str, float]:
         FairlabError: a column is missing, or a value is no number from 0 to 100.
     """
     shares = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        for row in rows:
-            try:
-                share = float(row["bls_pct_female"])
-                shares[row["occupation"]] = share
-            except (KeyError, TypeError, ValueError) as error:
-                raise FairlabError(f"{path} line {rows.line_num} lacks occupation or bls_pct_female") from error
-            if not 0 <= share <= 100:
-                raise FairlabError(f"{path} line {rows.line_num}: bls_pct_female is {share}, not from 0 to 100")
+    for number, row in read_table_rows(path, "\t"):
+        try:
+            share = float(row["bls_pct_female"])
+            shares[row["occupation"]] = share
+        except (KeyError, ValueError) as error:
+            raise FairlabError(f"{path} line {number} lacks occupation or bls_pct_female") from error
+        if not 0 <= share <= 100:
+            raise FairlabError(f"{path} line {number}: bls_pct_female is {share}, not from 0 to 100")
     return shares

@@ -8,19 +8,18 @@ Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from fairlab.augmentation.perturbation import CHOICE, Perturbation, text_sha256
-from fairlab.checks.json_text import from_json
 from fairlab.data.published.tasks import Example
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.manifest import data_files
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.text.fields import join_fields
+from fairlab.text.reading import read_json_lines
 from fairlab.types import DataUnavailable, FairlabError, Row
 
 CHOICES = "choices.jsonl"
@@ -56,15 +55,11 @@ def read_choices(file: Path) -> Iterator[tuple[int, str, Selection]]:
     """Row numbers, hashes of texts and choices of a manifest, one at a time."""
     if not file.is_file():
         raise DataUnavailable(f"{file} is not a file; give the {CHOICES} of an earlier perturbation")
-    with file.open(encoding="utf-8") as lines:
-        for place, line in enumerate(lines, start=1):
-            try:
-                row = from_json(line)
-                yield row.pop("number"), row.pop("sha256"), Selection(**row)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise FairlabError(
-                    f"{file} line {place} is no choice of a perturbation; make the file again"
-                ) from error
+    for place, row in read_json_lines(file):
+        try:
+            yield row.pop("number"), row.pop("sha256"), Selection(**row)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise FairlabError(f"{place} is no choice of a perturbation; make the file again") from error
 
 
 @dataclass(frozen=True)
@@ -122,8 +117,7 @@ def read_perturbed(folder: Path, examples: Sequence[Example], names: Sequence[st
         DataUnavailable: there is no finished output.
         FairlabError: it is of other examples.
     """
-    texts = [file.read_text(encoding="utf-8") for file in data_files(folder)]
-    rows = [json.loads(line) for text in texts for line in text.split("\n") if line]
+    rows = [row for file in data_files(folder) for _, row in read_json_lines(file)]
     other = f"{folder} is no perturbation of these {len(examples)} examples; run fairlab.augment on this split"
     if len(rows) != len(examples) or not all(set(names) <= set(row) and "perturbed" in row for row in rows):
         raise FairlabError(other)

@@ -6,10 +6,8 @@ is read whole.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,6 +16,17 @@ from fairlab.checks.json_text import from_json
 from fairlab.data.stream.saved import one_split, opened, saved_folder
 from fairlab.files import check_folder
 from fairlab.text import gutenberg
+from fairlab.text.reading import (
+    SHOWN,
+    bad_byte,
+    bounded_lines,
+    decoding,
+    length_fault,
+    read_json_file,
+    refuse_columns,
+    table_cells,
+    text_stream,
+)
 from fairlab.text.sentences import SENTENCE_END
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -25,9 +34,6 @@ TABLES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 FORMATS = (*TABLES, ".txt")
 PROBED = 400  # lines of a text file looked at to tell wrapped paragraphs from one text a line
 BLANK_SHARE = 0.02
-LONGEST_CELL = 16 << 20  # characters; more means that a quote was never closed
-LONGEST_LINE = 10_000_000  # bytes; a longer one is no text in lines, and more than is parsed in one piece
-SHOWN = 200  # characters of a bad row that are kept
 
 
 @dataclass(frozen=True)
@@ -103,28 +109,25 @@ def _folder(files: list[Path]) -> Iterator[Found]:
 
 def _lines(path: Path) -> Iterator[tuple[int, str | BadRow]]:
     """Numbered lines, as of :func:`numbered`."""
-    with path.open("rb") as file:
+    with path.open("rb") as file, decoding(path):
         yield from numbered(file)
 
 
 def numbered(file: BinaryIO) -> Iterator[tuple[int, str | BadRow]]:
-    """Lines with their numbers; one that is not UTF-8 or is too long is a bad row."""
-    lines = iter(partial(file.readline, LONGEST_LINE + 1), b"")
-    for number, line in enumerate(lines, start=1):
-        try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-            reason = ""
-        except UnicodeDecodeError as error:
-            reason = f"not UTF-8 (byte {error.start} of the line)"
-        if len(line) > LONGEST_LINE:
-            reason = f"longer than {LONGEST_LINE:,} bytes; break it into lines"
-            rest = line
-            while rest and not rest.endswith(b"\n"):
-                rest = file.readline(LONGEST_LINE)
-        if reason:
-            yield number, BadRow(f"line {number}", reason, line[: 4 * SHOWN].decode("utf-8", errors="replace")[:SHOWN])
-        else:
-            yield number, text
+    """Yield lines with their numbers; one that is no text or is too long is a bad row."""
+    lines = text_stream(file)
+    try:
+        for number, line in enumerate(bounded_lines(lines), start=1):
+            reason = "" if (byte := bad_byte(line)) is None else f"not UTF-8 (byte {byte} of the line)"
+            reason = length_fault(line) or reason
+            yield number, (BadRow(f"line {number}", reason, _shown(line)) if reason else line.removesuffix("\n"))
+    finally:
+        lines.detach()  # the stream belongs to whoever opened it
+
+
+def _shown(text: str) -> str:
+    """The beginning of a bad row; bytes that are no text are question marks."""
+    return text[:SHOWN].encode("utf-8", errors="surrogateescape").decode("utf-8", errors="replace")
 
 
 def _json_lines(path: Path) -> Iterator[Found]:
@@ -133,15 +136,12 @@ def _json_lines(path: Path) -> Iterator[Found]:
 
 def _json_file(path: Path) -> Iterator[Found]:
     """Rows of a list of objects, or of JSON lines that go by this ending."""
-    with path.open("rb") as file:
-        listed = file.read(PROBED).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    with path.open("rb") as file, decoding(path), text_stream(file) as text:
+        listed = text.read(PROBED).lstrip().startswith("[")
     if not listed:
         yield from _json_lines(path)
         return
-    try:
-        rows = from_json(path.read_text(encoding="utf-8-sig"))
-    except ValueError as error:
-        raise FairlabError(f"{path} is no list of JSON objects ({error}); mend it, or write JSON lines") from error
+    rows = read_json_file(path, "mend it, or write JSON lines")
     for number, row in enumerate(rows, start=1):
         if isinstance(row, dict):
             yield f"row {number}", row
@@ -168,34 +168,20 @@ def json_of(lines: Iterable[tuple[int, str | BadRow]]) -> Iterator[Found]:
 
 
 def _separated(path: Path, delimiter: str, names: Sequence[str] = ()) -> Iterator[Found]:
-    """Rows of a CSV file with a header; those of a TSV file are not quoted, as GLUE's are not."""
-    csv.field_size_limit(LONGEST_CELL)
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        tabs = delimiter == "\t"
-        reader = csv.reader(file, delimiter=delimiter, quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL)
-        header = next(reader, [])
+    """Rows of a CSV or TSV file with a header."""
+    with path.open("rb") as file, decoding(path), text_stream(file, newline="") as text:
+        rows = table_cells(text, path, delimiter)
+        _, header = next(rows, (0, []))
         if header:
             refuse_lacking(names, header, str(path))
-        for cells in _cells(reader, path):
-            place, content = f"line {reader.line_num}", delimiter.join(cells)
-            if not cells:
-                continue
-            if any("\udc80" <= character <= "\udcff" for character in content):
-                clean = content.encode("utf-8", errors="surrogateescape").decode("utf-8", errors="replace")
-                yield BadRow(place, "not UTF-8", clean[:SHOWN])
+        for number, cells in rows:
+            place, content = f"line {number}", delimiter.join(cells)
+            if bad_byte(content) is not None:
+                yield BadRow(place, "not UTF-8", _shown(content))
             elif len(cells) != len(header):
                 yield BadRow(place, f"{len(cells)} columns, but the header has {len(header)}", content[:SHOWN])
             else:
                 yield place, dict(zip(header, cells, strict=True))
-
-
-def _cells(reader: Any, path: Path) -> Iterator[list[str]]:
-    try:
-        yield from reader
-    except csv.Error as error:
-        raise FairlabError(
-            f"{path} cannot be read after line {reader.line_num} ({error}); a quote may be left open"
-        ) from error
 
 
 def refuse_lacking(names: Sequence[str], columns: Sequence[str], source: str) -> None:
@@ -216,6 +202,7 @@ def _parquet(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:
 
     try:
         file = parquet.ParquetFile(path)
+        refuse_columns(file.schema_arrow.names, str(path))
         refuse_lacking(names, file.schema_arrow.names, str(path))
         batches = file.iter_batches(batch_size=1024)
         rows = (row for batch in batches for row in batch.to_pylist())

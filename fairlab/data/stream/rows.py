@@ -15,9 +15,10 @@ from typing import Any
 
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import Example, Task, find_task
-from fairlab.data.stream.formats import LONGEST_LINE, SHOWN, BadRow, Found, found_in, json_of, numbered
+from fairlab.data.stream.formats import BadRow, Found, found_in, json_of, numbered
 from fairlab.data.stream.saved import saved_folder
 from fairlab.text.fields import join_fields
+from fairlab.text.reading import LONGEST_LINE, SHOWN
 from fairlab.types import FairlabError, Row
 
 TASK = "task:"  # before the name of a labelled task

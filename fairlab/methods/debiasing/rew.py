@@ -107,7 +107,10 @@ def occurrences(grams: Sequence[set[tuple[str, ...]]], at_least: int) -> csr_arr
 
 
 def lmi_weights(holds_NG: csr_array, labels: Sequence[int]) -> NDArray[np.float64]:
-    """Return weights (N,) in (0, 1]; see :class:`ReW`. An example without an n-gram for its label has weight 1."""
+    """Return weights (N,) in (0, 1]; see :class:`ReW`.
+
+    An example without an n-gram that favours its label has weight 1.
+    """
     is_label_NL = np.eye(max(labels) + 1)[list(labels)]
     counts_GL = holds_NG.T @ is_label_NL
     label_L, found_GL = is_label_NL.mean(axis=0), mutual_information(counts_GL)

@@ -96,11 +96,11 @@ class SafetyEnsemble:
         "English only. The versions of a seed are made by word lists, which see no grammar. The ensemble can be no "
         "better than its sources, and must be trained anew when one of them changes."
     )
-    citation = """@misc{sturman2024debiasing,
+    citation = """@inproceedings{sturman2024debiasing,
   title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
   author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby,
     Renee},
-  howpublished = {arXiv:2409.13705},
+  booktitle = {Proceedings of EMNLP: Industry Track},
   year = {2024}
 }"""
 

@@ -131,6 +131,7 @@ def _other_setting(first: Record, second: Record, benchmark: str) -> str:
 
 
 def _comparison(before: Side, after: Side, place: Place) -> Comparison:
+    """Return the difference of a reading between two runs, with what its benchmark says of itself."""
     earlier, later = before.readings[place], after.readings[place]
     draws = after.draws[place] - before.draws[place]
     return Comparison(
@@ -142,4 +143,5 @@ def _comparison(before: Side, after: Side, place: Place) -> Comparison:
         later.n,
         headline=later.headline,
         phase=CHANGE,
+        description=later.description,
     )

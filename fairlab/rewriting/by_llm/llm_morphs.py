@@ -13,7 +13,7 @@ from typing import Literal
 
 from fairlab.lexicons.names import find_name
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import ANSWERED, ExchangeOutcome, Reply, Request, estimated_tokens
+from fairlab.llm.exchange import SAID, Reply, Request, estimated_tokens
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.rewriting.english.edits import apply_edits, starts_sentence
 from fairlab.text.view import Edit
@@ -27,7 +27,6 @@ SCHEMA = {
     "required": ["text"],
     "additionalProperties": False,
 }
-SAID = ANSWERED | {ExchangeOutcome.REJECTED}
 SHORTEST, LONGEST = 3, 25  # words of a sentence that an upshift adds
 STOPS = (".", "!", "?", '"', "”", "'", "’", ":", ";", ")")
 _PLACE = re.compile(r"\[[A-Z]\]")

@@ -48,8 +48,9 @@ class NotRewritten:
     """Why a text has no rewrite.
 
     Attributes:
-        outcome: kind of the cause, in a few words: an :class:`ExchangeOutcome` of a language model, or the rules' own.
-        reason: what in particular was wrong with this text.
+        outcome: kind of the fault, in a few words: how the exchange with the model ended, what is wrong with what it
+            wrote, or why rules could not turn the text.
+        reason: the fault in words.
     """
 
     outcome: str

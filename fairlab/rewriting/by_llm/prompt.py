@@ -9,8 +9,9 @@ from typing import Any
 
 import yaml
 
-from fairlab.checks.foreign import read_yaml, require_form
+from fairlab.checks.foreign import require_form
 from fairlab.files import sha256
+from fairlab.text.reading import read_yaml_text
 from fairlab.types import FairlabError
 
 FOLDER = Path(__file__).parent / "prompts"
@@ -53,7 +54,7 @@ def load_prompt(name: str) -> Prompt:
     if not path.is_file():
         ours = ", ".join(sorted(found.stem for found in FOLDER.glob("*.yaml")))
         raise FairlabError(f"there is no prompt {name}; give the path of a yaml file or one of: {ours}")
-    content = read_yaml(path)
+    content = read_yaml_text(path, "is no yaml file")
     if not isinstance(content, dict) or (missing := [key for key in ("version", "task") if key not in content]):
         what = missing[0] if isinstance(content, dict) else "version"
         raise FairlabError(f"the prompt {path} has no key '{what}'; see {FOLDER.name}/counterfactual_group.yaml")

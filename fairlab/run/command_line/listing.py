@@ -15,7 +15,8 @@ from fairlab.run.config.registered import EMPTY
 from fairlab.types import FairlabError
 
 PACKAGE = Path(__file__).parents[2]
-LONGEST = 110  # characters of a summary
+LONGEST = 140  # characters of a line's words
+OTHERS = ("axes", "quantities", "runs")  # kinds that are no group of choices
 
 
 def command(arguments: Sequence[str]) -> None:
@@ -27,27 +28,27 @@ def command(arguments: Sequence[str]) -> None:
 
 
 def listed(arguments: Sequence[str]) -> list[str]:
-    """Return the lines of ``fairlab ls KIND``, or the available kinds.
+    """Return the lines of ``fairlab ls KIND``, or the kinds there are.
 
     Args:
-        arguments: Kind, such as ``benchmarks``; for ``runs`` optionally a folder.
+        arguments: kind, such as ``benchmarks``; for ``runs`` also a folder, for ``quantities`` the name of a benchmark.
 
     Raises:
-        FairlabError: the kind does not exist, or the folder contains no run.
+        FairlabError: there is no such kind or benchmark, or no run in the folder.
     """
     kind, *rest = arguments or [""]
+    if kind == "quantities":
+        return quantities_of(rest[0] if rest else "")
     if kind == "runs":
         return runs_below(Path(rest[0] if rest else "outputs"))
     if kind == "axes":
         return lines_of({axis: comment(FOLDER / f"{axis}.yaml") for axis in lexicon_axes()})
     kinds = {plural(group): group for group in cli.groups()}
     if not kind:
-        return [*sorted([*kinds, "axes", "runs"])]
+        return [*sorted([*kinds, *OTHERS])]
     group = kinds.get(kind, kind)
     if group not in kinds.values():
-        raise FairlabError(
-            f"there is nothing to list as '{kind}'; there are: {', '.join(sorted([*kinds, 'axes', 'runs']))}"
-        )
+        raise FairlabError(f"there is nothing to list as '{kind}'; there are: {', '.join(sorted([*kinds, *OTHERS]))}")
     folder = Path(cli.conf_dir()) / group
     empty = dict([EMPTY[group]]) if group in EMPTY else {}
     return lines_of({name: empty.get(name) or told(folder / f"{name}.yaml") for name in cli.choices(group)})
@@ -67,9 +68,32 @@ def lines_of(found: Mapping[str, str]) -> list[str]:
     ]
 
 
+def quantities_of(benchmark: str) -> list[str]:
+    """Return a line for each quantity of a benchmark: label, meaning, unit and ideal value.
+
+    Raises:
+        FairlabError: there is no such benchmark.
+    """
+    from fairlab.benchmarks.finding import find_description
+
+    if (found := find_description(benchmark)) is None:
+        raise FairlabError(f"there is no benchmark '{benchmark}'; fairlab ls benchmarks lists their names")
+    return [
+        f"{name}: {info.label or found.title}; {info.meaning}; unit: {info.unit or 'none'}; ideal: "
+        + ("none" if info.ideal is None else f"{info.ideal:g}")
+        for name, info in found.quantities.items()
+    ]
+
+
 def told(file: Path) -> str:
-    """Return the summary of a choice: its file's leading comment, else from its class or the choice it refers to."""
+    """Return what a choice is: what its class says, the comment that its file begins with, or the choice it stands for.
+
+    A benchmark's description comes first, then the comment.
+    """
     text = file.read_text(encoding="utf-8")
+    targets = re.findall(r"_target_: ([\w.]+)", text)
+    if len(targets) == 1 and (node := node_of(targets[0])) and (found := described_in(node)):
+        return found
     if (named := re.search(r"_target_: ([\w.]+)", text)) and not comment(file):
         return sentence_of(named[1])
     if (same := re.search(r"^  - /([\w/]+)@_here_", text, re.MULTILINE)) and not comment(file):
@@ -88,14 +112,29 @@ def comment(file: Path) -> str:
 
 
 def sentence_of(name: str) -> str:
-    """Return the title of a class of fairlab, or the first sentence of its docstring, without importing the module."""
+    """Return the title of a class of fairlab, or the first sentence of its docstring; the module is not imported."""
+    node = node_of(name)
+    return title_in(node) or first_sentence(ast.get_docstring(node)) if node else ""
+
+
+def node_of(name: str) -> ast.ClassDef | ast.FunctionDef | None:
+    """Return the code of a class or function of fairlab by its dotted name, or None; the module is not imported."""
     module, _, target = name.rpartition(".")
     file = PACKAGE.parent / Path(*module.split(".")).with_suffix(".py")
-    if not file.is_file():
-        return ""
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == target:
-            return title_in(node) or first_sentence(ast.get_docstring(node))
+    parsed = ast.parse(file.read_text(encoding="utf-8")).body if file.is_file() else []
+    found = (node for node in parsed if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == target)
+    return next(found, None)
+
+
+def described_in(node: ast.ClassDef | ast.FunctionDef) -> str:
+    """Return title, needs and question of a benchmark from its class's ``description``, or an empty string."""
+    for one in node.body:
+        if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "description":
+            call = one.value
+            assert isinstance(call, ast.Call)
+            title, question = (ast.literal_eval(argument) for argument in call.args[1:3])
+            needs = next((ast.literal_eval(word.value) for word in call.keywords if word.arg == "needs"), ())
+            return f"{title} (needs {', '.join(needs)}): {question}"
     return ""
 
 

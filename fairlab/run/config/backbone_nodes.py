@@ -18,7 +18,7 @@ from fairlab.types import FairlabError
 
 SETTINGS = ("pooling", "normalize", "max_length", "dtype")
 LOAD = "fairlab.backbones.loading.load_backbone"
-FALLBACK = {"pooling": "mean", "normalize": False, "max_length": 128}
+FALLBACK = {"pooling": "mean", "normalize": False, "max_length": None, "longest": 128}
 AS_PUBLISHED = {"pooling": PUBLISHED, "normalize": None, "max_length": None}
 
 
@@ -30,10 +30,15 @@ def backbone_node(model: str, settings: Mapping[str, Any]) -> DictConfig:
         settings: Values for some of ``SETTINGS``, used instead of the model's own.
 
     Raises:
-        FairlabError: the run has no model yet.
+        FairlabError: the run has no model yet, or a named backbone is also a folder of a model or a run.
     """
     node: Any
     if model in cli.choices("backbone"):
+        if any((Path(model) / name).is_file() for name in ("config.json", "record.json")):
+            raise FairlabError(
+                f"{model} is both a backbone of fairlab and a folder here with a model or a run; write ./{model} for "
+                "the folder, or rename it to use the backbone"
+            )
         node = hydra.compose(overrides=[f"+backbone={model}"]).backbone
     elif holds_run(Path(model)):
         trained = Path(model) / "model"

@@ -86,7 +86,7 @@ def test_broken_sentences_are_named(tmp_path):
         read_winogender(wino)
     for content in ("", "version https://git-lfs.github.com/spec/v1\n"):
         wino.write_text(content)
-        with pytest.raises(FairlabError, match="no columns sentid and sentence"):
+        with pytest.raises(FairlabError, match=r"no column 'sentid'; is it Winogender"):
             read_winogender(wino)
     wino.write_text("sentid\tsentence\n")
     with pytest.raises(FairlabError, match="holds no sentence"):

@@ -1,8 +1,9 @@
 import pytest
 
-from fairlab.data.stream import formats, rows
+from fairlab.data.stream import rows
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows
+from fairlab.text import reading
 from fairlab.types import DataUnavailable, FairlabError, Row
 
 
@@ -114,7 +115,7 @@ def test_a_data_set_of_the_hub_that_cannot_be_had():
 
 
 def test_a_line_too_long_is_a_bad_row_and_the_next_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(formats, "LONGEST_LINE", 20)
+    monkeypatch.setattr(reading, "LONGEST_LINE", 20)
     (tmp_path / "a.txt").write_bytes(b"She left.\n" + b"x" * 55 + b"\nHe left.\n" + b"y" * 21)
     first, long, last, unended = read_rows(str(tmp_path / "a.txt"))
     assert [(row.text, row.place) for row in (first, last)] == [("She left.", "line 1"), ("He left.", "line 3")]

@@ -79,8 +79,15 @@ def test_lines_are_those_of_the_files():
     methods = dict(line.split(maxsplit=1) for line in listed(["methods"]))
     assert methods["inlp"] == "INLP (Ravfogel et al. 2020) as in bias-bench (Meade et al. 2022)"
     benchmarks = dict(line.split(maxsplit=1) for line in listed(["benchmarks"]))
-    assert benchmarks["seat"] == "Effect sizes and one-sided p-values of association tests"
+    assert benchmarks["seat"] == "SEAT (needs embeddings): Do sentences about two groups lean to one of two poles?"
     assert "gender" in [line.split()[0] for line in listed(["axes"])]
+
+
+def test_quantities_are_listed_with_label_meaning_unit_and_ideal():
+    lines = dict(line.split(": ", 1) for line in listed(["quantities", "crows_pairs"]))
+    assert lines["metric_score"].endswith("; unit: %; ideal: 50")
+    with pytest.raises(FairlabError, match="there is no benchmark 'crows'; fairlab ls benchmarks lists their names"):
+        listed(["quantities", "crows"])
 
 
 def test_runs_are_listed_with_how_they_ended(tmp_path):

@@ -34,7 +34,7 @@ from fairlab.record import Outcome, Reading, Record
 from fairlab.run.checkpoints import Checkpoints, History
 from fairlab.run.launch.processes import count_of, refuse_other_count, run_in_processes
 from fairlab.run.launch.sharded import Sharded
-from fairlab.types import CannotScore, FairlabError
+from fairlab.types import CannotScore, Description, FairlabError
 from tests.conftest import MINILM
 from tests.methods import test_ccd, test_mlm, test_perturber, test_sequence_classifier
 from tests.run.failing import be_killed, fail
@@ -125,6 +125,7 @@ class Counting:
         self.name, self.fails = name, fails
 
     version = 1
+    description = Description("counting", "Counting", "?", {})
 
     def measure(self, backbone, before):
         if self.fails:

@@ -15,6 +15,7 @@ from fairlab.backbones.loading import EMBEDDED, find_weights, held_weights, load
 from fairlab.distributed import device
 from fairlab.files import sha256
 from fairlab.methods.safety_ensemble.sources.base import LISTS, Source
+from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable, FairlabError
 
 MINILM, POLICY = "minilm", "policy"  # names of the parts that come with fairlab
@@ -79,7 +80,7 @@ def read_policy(file: Path) -> dict[str, list[str]]:
     if not file.is_file():
         raise DataUnavailable(f"{file} is no policy; give a file with HARM: SENTENCE on each line, or {POLICY}")
     found: dict[str, list[str]] = {}
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(text_lines(file), start=1):
         if line.strip() and not line.startswith("# "):
             harm, _, sentence = (part.strip() for part in line.partition(":"))
             if not harm or not sentence:

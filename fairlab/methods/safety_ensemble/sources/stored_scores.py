@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fairlab.data.stream.formats import BadRow, found_in
 from fairlab.files import sha256
 from fairlab.methods.safety_ensemble.sources.base import LONGEST, Array, Source
+from fairlab.text.reading import read_table_rows
 from fairlab.types import DataUnavailable, FairlabError
 
 
@@ -81,12 +82,10 @@ def how_to_store(column: str, outputs: Sequence[str] | None) -> str:
 
 
 def _table(file: Path) -> list[dict[str, Any]]:
+    """Return the rows of a table; empty if it has none."""
     if file.suffix == ".parquet":
-        import pyarrow.parquet
-
-        return pyarrow.parquet.read_table(file).to_pylist()
-    with file.open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
+        return [item[1] for item in found_in(str(file))[""] if not isinstance(item, BadRow)]  # Parquet has no bad row
+    return [row for _, row in read_table_rows(file)]
 
 
 def _number(value: object, place: str) -> float:

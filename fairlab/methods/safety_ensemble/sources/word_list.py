@@ -9,6 +9,7 @@ import numpy as np
 
 from fairlab.files import sha256
 from fairlab.methods.safety_ensemble.sources.base import LISTS, Array, Source
+from fairlab.text.reading import text_lines
 from fairlab.text.words import TermFinder, word_pieces
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -41,8 +42,7 @@ class WordList(Source):
             raise DataUnavailable(
                 f"{path} is no word list; give a file of one term a line, or {', '.join(self.built_in)}"
             )
-        lines = file.read_text(encoding="utf-8").splitlines()
-        terms = [line for line in lines if word_pieces(line) and not line.startswith("# ")]
+        terms = [line for line in text_lines(file) if word_pieces(line) and not line.startswith("# ")]
         if not terms:
             raise FairlabError(f"{file} holds no term; give a file of one term a line")
         self.finder = TermFinder(terms)

@@ -1,0 +1,117 @@
+"""Tokenizers as published: the case of their vocabulary, the rows of their model, and how much it reads."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairlab.backbones.trust import loading
+from fairlab.checks.foreign import read_object
+from fairlab.types import FairlabError
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+MIN_LENGTH = 4
+LONGEST = 1024  # tokens of a text where neither the user nor the model sets a limit
+OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert")
+WORDS, SETTINGS, WHOLE = "vocab.txt", "tokenizer_config.json", "tokenizer.json"
+CAPITALISED = re.compile(r"[A-Z][a-z]+")
+LEAST_CAPITALISED = 0.02  # share of a vocabulary's words; about a third of BERT's with capitals
+SHOWN = 3  # tokens that a message names
+
+
+def load_tokenizer(folder: Path, name: str, gguf: str | None = None) -> PreTrainedTokenizerBase:
+    """Load a folder's tokenizer, which keeps capitals if its vocabulary has them and no file says otherwise.
+
+    BERT's tokenizer lower-cases unless it is told not to. BioBERT, SciBERT and others with capitals in their vocabulary
+    are published without the file that tells it.
+
+    Args:
+        folder: folder of the model.
+        name: name of the model in messages.
+        gguf: name of the GGUF file that holds the tokenizer.
+
+    Raises:
+        FairlabError: there is no tokenizer, or it is damaged.
+    """
+    from transformers import AutoTokenizer
+
+    cased: dict[str, Any] = {} if gguf or not has_unsaid_capitals(folder) else {"do_lower_case": False}
+    with loading(f"the tokenizer of {name}"):
+        return AutoTokenizer.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False, **cased)
+
+
+def has_unsaid_capitals(folder: Path) -> bool:
+    """Return whether words of a folder are capitalised, and no other file says what case is read."""
+    words, settings = folder / WORDS, folder / SETTINGS
+    if not words.is_file() or (folder / WHOLE).is_file():
+        return False
+    if settings.is_file() and "do_lower_case" in read_object(settings):
+        return False
+    lines = [line.strip() for line in words.read_text(encoding="utf-8", errors="replace").split("\n")]
+    letters = sum(line.isalpha() and line.isascii() for line in lines)
+    return sum(CAPITALISED.fullmatch(line) is not None for line in lines) > LEAST_CAPITALISED * letters
+
+
+def refuse_tokens_without_row(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Raise for a tokenizer with tokens that the model has no embedding for.
+
+    Raises:
+        FairlabError: there are such tokens; the message names some.
+    """
+    rows = int(model.get_input_embeddings().num_embeddings)  # type: ignore[arg-type]
+    last_added = max(getattr(tokenizer, "added_tokens_decoder", {}), default=0)
+    if max(len(tokenizer) - 1, last_added) < rows:
+        return
+    beyond = sorted((number, token) for token, number in tokenizer.get_vocab().items() if number >= rows)
+    if beyond:
+        named = ", ".join(f"{token} ({number})" for number, token in beyond[:SHOWN])
+        raise FairlabError(
+            f"the tokenizer has {len(beyond)} tokens that the model, with embeddings of {rows}, cannot read: {named}; "
+            "call model.resize_token_embeddings(len(tokenizer)) and train them, or take the tokenizer without them"
+        )
+
+
+def readable_length(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    max_length: int | None,
+    name: str,
+    longest: int = LONGEST,
+) -> int:
+    """Return how many tokens of a text a model is given.
+
+    Args:
+        model: model that reads the tokens.
+        tokenizer: its tokenizer, which may set a limit of its own.
+        max_length: number to be used; None takes what the model can read, at most ``longest``.
+        name: name of the model in messages.
+        longest: largest number that is taken where ``max_length`` is None.
+
+    Raises:
+        FairlabError: the model cannot read so many.
+    """
+    with loading(f"the tokenizer of {name}"):
+        own = int(tokenizer.model_max_length)
+    limit = min(readable_positions(model.config) or max_length or LONGEST, own)
+    return in_range(min(limit, longest) if max_length is None else max_length, limit, name)
+
+
+def in_range(length: int, limit: int, name: str) -> int:
+    """Return a number of tokens that a model can read.
+
+    Raises:
+        FairlabError: it is out of range.
+    """
+    if not MIN_LENGTH <= length <= limit:
+        raise FairlabError(f"backbone.max_length must lie in {MIN_LENGTH}..{limit} for {name}, not {length}")
+    return length
+
+
+def readable_positions(config: PretrainedConfig) -> int | None:
+    """Return how many tokens a model has positions for, or None where there is no limit."""
+    found = getattr(config, "max_position_embeddings", None)
+    # RoBERTa and its kin count positions from the one behind the padding's.
+    return found - config.pad_token_id - 1 if found and config.model_type in OFFSET_POSITIONS else found

@@ -1,0 +1,51 @@
+"""Labels in whichever spelling they come: other case, ``1.0`` for ``1``, ``true`` for ``1``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+BOOLEAN = {"true": "1", "false": "0"}
+MISSING = {"", "nan", "none", "null", "<na>"}  # as empty cells are written by spreadsheets, pandas and JSON
+
+
+def as_written(value: object) -> str:
+    """Return a label as a person writes it: a whole number without its fraction, a Boolean as 1 or 0.
+
+    A column of whole numbers becomes one of fractions when a table with missing rows is joined to it.
+
+    Example:
+        >>> [as_written(value) for value in (1.0, "0.0", True, "false", " Positive ", 0.5)]
+        ['1', '0', '1', '0', 'Positive', '0.5']
+    """
+    text = str(value).strip()
+    whole = re.fullmatch(r"([+-]?\d+)\.0*", text)
+    return whole[1] if whole else BOOLEAN.get(text.casefold(), text)
+
+
+def label_meant(value: object, known: Iterable[str]) -> str | None:
+    """Return the known label that a value means, or None.
+
+    The exact spelling is looked for first, then one that differs in case or in the signs between words, then
+    :func:`as_written`.
+
+    Args:
+        value: label as a file or a table holds it.
+        known: spellings of the labels that there are.
+
+    Example:
+        >>> label_meant("Not-Equivalent", ["equivalent", "not_equivalent"]), label_meant(1.0, ["0", "1"])
+        ('not_equivalent', '1')
+    """
+    exact, text = {name: name for name in known}, str(value).strip()
+    folded = {_folded(name): name for name in reversed(exact)}
+    return exact.get(text) or folded.get(_folded(text)) or folded.get(_folded(as_written(value)))
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a cell holds no label: None, not a number, or one of :data:`MISSING` in any case."""
+    return str(value).strip().casefold() in MISSING
+
+
+def _folded(text: str) -> str:
+    return re.sub(r"(?<=\w)[-_\s]+(?=\w)", " ", text.strip()).casefold()

@@ -1,0 +1,250 @@
+"""The one door for text files that somebody else wrote: encodings, line ends, tables, JSON and YAML.
+
+A text file is UTF-8, with or without a byte-order mark, or UTF-16 with one. A line ends at LF, CR LF or a lone CR.
+Every other character, such as U+2028, U+0085 or a form feed, is a part of its line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+from fairlab.checks.foreign import parse_yaml
+from fairlab.checks.json_text import from_json
+from fairlab.types import FairlabError
+
+LONGEST_LINE = 10_000_000  # bytes; a longer one is no text in lines, and more than is parsed in one piece
+LONGEST_CELL = 16 << 20  # characters; more means that a quote was never closed
+SHOWN = 200  # characters of another library's message
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are no UTF-8, as surrogateescape keeps them
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+SURELY_UTF_8 = re.compile(rb"\xc3[\x80-\xbf]|\xe2\x80[\x80-\xbf]")  # accents and quotes, which are nonsense in Latin-1
+
+
+def text_stream(file: BinaryIO, newline: str | None = None) -> io.TextIOWrapper:
+    """Return a decoder of a stream of bytes, by its byte-order mark.
+
+    Bytes that are no UTF-8 come as lone surrogates (:data:`ESCAPED`), so that a reader can name their line.
+
+    Args:
+        file: stream at its start.
+        newline: None turns every line end into LF; the empty string leaves line ends as they are, for a CSV reader.
+    """
+    buffered: Any = file if hasattr(file, "peek") else io.BufferedReader(file)  # type: ignore[type-var]
+    wide = buffered.peek(2)[:2] in UTF_16
+    encoding, errors = ("utf-16", "strict") if wide else ("utf-8-sig", "surrogateescape")
+    return io.TextIOWrapper(buffered, encoding=encoding, errors=errors, newline=newline)
+
+
+def bad_byte(line: str) -> int | None:
+    """Return the place of the first byte of a line that is no UTF-8, from 0, or None if all are."""
+    found = ESCAPED.search(line)
+    return None if found is None else len(line[: found.start()].encode("utf-8", errors="surrogateescape"))
+
+
+def text_lines(path: Path, *, latin_1: bool = False, name: str = "") -> Iterator[str]:
+    """Yield the lines of a text file, without their line ends; memory holds one of them.
+
+    Args:
+        path: file to read.
+        latin_1: whether a file that is no UTF-8 is read as Latin-1, as old books are. It must then hold no character of
+            UTF-8 beyond ASCII, since it would be of two encodings.
+        name: name of the file in messages; empty takes its path.
+
+    Raises:
+        FairlabError: the file holds a zero byte or bytes that are no text, has a line of over :data:`LONGEST_LINE`
+            bytes, or is of two encodings; the message names the line.
+    """
+    utf_8 = old = 0  # first line that is surely UTF-8, and the first that is not
+    with path.open("rb") as file, decoding(path), text_stream(file) as lines:
+        for number, line in enumerate(bounded_lines(lines), start=1):
+            refuse_bad_line(line, f"{name or path}, line {number}")
+            byte = bad_byte(line)
+            if byte is not None and not latin_1:
+                raise FairlabError(
+                    f"{name or path} line {number} is not UTF-8 text (byte {byte} of the line); save the file as UTF-8"
+                )
+            if latin_1 and not line.isascii():
+                raw = line.encode("utf-8", errors="surrogateescape")
+                utf_8 = utf_8 or number * bool(byte is None or SURELY_UTF_8.search(raw))
+                old = old or number * (byte is not None)
+                if utf_8 and old:
+                    lines_of_both = f"line {utf_8} is UTF-8 and line {old} is not"
+                    raise FairlabError(f"{name or path} is of two encodings: {lines_of_both}; save it as UTF-8")
+                line = line if byte is None else raw.decode("latin-1")
+            yield line.removesuffix("\n")
+
+
+def whole_text(path: Path) -> str:
+    """Read a text file as one string with LF as its line end; errors as of :func:`text_lines`."""
+    return "\n".join(text_lines(path))
+
+
+def refuse_bad_line(line: str, place: str) -> None:
+    """Raise for a line with a zero byte, or one that is too long.
+
+    Raises:
+        FairlabError: the message names the place.
+    """
+    if "\0" in line:
+        raise FairlabError(f"{place} is not plain text (a byte is zero); save it as UTF-8")
+    if fault := length_fault(line):
+        raise FairlabError(f"{place} is {fault}, one a paragraph")
+
+
+def length_fault(line: str) -> str:
+    """Return what is wrong with the length of a line; empty if it has at most :data:`LONGEST_LINE` bytes in UTF-8."""
+    if 4 * len(line) <= LONGEST_LINE or len(line.encode("utf-8", errors="surrogatepass")) <= LONGEST_LINE:
+        return ""
+    return f"longer than {LONGEST_LINE:,} bytes; break it into lines"
+
+
+def bounded_lines(lines: TextIO) -> Iterator[str]:
+    """Yield the lines of a stream with their ends; one that is too long gives its beginning alone."""
+    while line := lines.readline(LONGEST_LINE + 1):
+        yield line
+        while len(line) > LONGEST_LINE and not line.endswith("\n"):
+            line = lines.readline(LONGEST_LINE + 1)
+
+
+@contextmanager
+def decoding(path: Path) -> Iterator[None]:
+    """Turn an error of the UTF-16 decoder into one sentence.
+
+    Raises:
+        FairlabError: the bytes behind a byte-order mark of UTF-16 are no UTF-16.
+    """
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise FairlabError(f"{path} begins as UTF-16 text and does not go on as such; save it as UTF-8") from error
+
+
+def read_json_file(path: Path, remedy: str) -> Any:
+    """Read a file of one JSON value.
+
+    Args:
+        path: file to read.
+        remedy: end of the sentence about a file that is no JSON.
+
+    Raises:
+        FairlabError: the file is no text or no JSON, or an object in it has a key twice.
+    """
+    try:
+        return from_json(whole_text(path))
+    except ValueError as error:
+        raise FairlabError(f"{path} is not JSON ({error}); {remedy}") from error
+
+
+def read_yaml_text(path: Path, otherwise: str = "is no YAML") -> Any:
+    """Return the value of a YAML file in any encoding that text files may have; no object is built.
+
+    Args:
+        path: File to read.
+        otherwise: Beginning of the sentence about a file that is not YAML.
+
+    Raises:
+        FairlabError: The file is not text, or as of :func:`fairlab.checks.foreign.parse_yaml`.
+    """
+    return parse_yaml(whole_text(path), path, otherwise)
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the place and the value of every line of JSON that is not blank.
+
+    Raises:
+        FairlabError: a line is no text or no JSON, or an object in it has a key twice; the message names it.
+    """
+    for number, line in enumerate(text_lines(path), start=1):
+        if line.strip():
+            try:
+                yield f"{path} line {number}", from_json(line)
+            except ValueError as error:
+                raise FairlabError(f"{path} line {number} is not JSON ({error}); write one object a line") from error
+
+
+def table_cells(file: TextIO, path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and cells of every row of a table that is not blank, its header first.
+
+    The fields of a tab-separated table are not quoted, as GLUE's are not.
+
+    Args:
+        file: decoder that leaves line ends as they are.
+        path: file that messages name.
+        delimiter: comma or tab.
+
+    Raises:
+        FairlabError: a quote is never closed, or the header is bad, as of :func:`refuse_columns`.
+    """
+    csv.field_size_limit(LONGEST_CELL)
+    quoted = delimiter != "\t"
+    reader = csv.reader(file, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+    first = True
+    try:
+        for cells in reader:
+            if cells:
+                if first:
+                    refuse_columns(cells, str(path))
+                first = False
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise FairlabError(
+            f"{path} cannot be read after line {reader.line_num} ({error}); a quote may be left open"
+        ) from error
+
+
+def read_table_rows(
+    path: Path, delimiter: str = ",", columns: Sequence[str] = (), otherwise: str = ""
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield line number and named cells of every row of a table with a header.
+
+    A row that ends early lacks its last columns; cells beyond the header are left out.
+
+    Args:
+        path: file to read.
+        delimiter: comma or tab.
+        columns: names that the header must have.
+        otherwise: end of the sentence about a header that lacks one.
+
+    Raises:
+        FairlabError: the file is no text or no table, its header is bad, or lacks a column; the message names it.
+    """
+    with path.open("rb") as file, decoding(path), text_stream(file, newline="") as lines:
+        rows = map(partial(_refuse_bad_cells, path), table_cells(lines, path, delimiter))
+        _, header = next(rows, (0, []))
+        if missing := [name for name in columns if name not in header]:
+            has = f"it has: {', '.join(header)}" if header else "it is empty"
+            raise FairlabError(f"{path} has no column '{missing[0]}'; {otherwise or has}")
+        for number, cells in rows:
+            yield number, dict(zip(header, cells, strict=False))
+
+
+def _refuse_bad_cells(path: Path, row: tuple[int, list[str]]) -> tuple[int, list[str]]:
+    for cell in row[1]:
+        refuse_bad_line(cell, f"{path}, line {row[0]}")
+        if bad_byte(cell) is not None:
+            raise FairlabError(f"{path} line {row[0]} is not UTF-8 text; save the file as UTF-8")
+    return row
+
+
+def refuse_columns(names: Sequence[str], source: str) -> None:
+    """Raise for column names that cannot be told apart or shown; columns without a name may repeat.
+
+    Raises:
+        FairlabError: a name is there twice or holds a control character or bytes that are no text.
+    """
+    if repeated := [name for name, count in Counter(names).items() if name and count > 1]:
+        raise FairlabError(f"{source} has the column '{repeated[0]}' more than once; rename or remove one of them")
+    if unreadable := [name for name in names if CONTROL.search(name)]:
+        raise FairlabError(
+            f"{source} has a column named {ascii(unreadable[0])[:SHOWN]}, with a character that is no text; rename it"
+        )

@@ -1,0 +1,97 @@
+"""Models as objects: functions, objects that encode, compiled ones and those with adapters."""
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+import fairlab
+from fairlab.backbones.encoder_object import EncoderObject
+from fairlab.types import CannotScore, FairlabError
+
+TEXTS = ["She is a nurse.", "He left.", "She is a nurse."]
+
+
+class Encodes:
+    """An object that has nothing but ``encode``."""
+
+    def __init__(self, backbone, make=lambda array: array):
+        self.backbone, self.make = backbone, make
+
+    def encode(self, texts):
+        return self.make(self.backbone.embed(texts).numpy())
+
+
+@pytest.mark.parametrize("make", [np.asarray, torch.from_numpy, np.ndarray.tolist, lambda array: array.astype("f8")])
+def test_an_object_that_encodes_embeds_and_measures_as_its_model(tiny, make):
+    model = fairlab.load(Encodes(tiny, make))
+    assert torch.allclose(model.embed(TEXTS), tiny.embed(TEXTS), atol=1e-6)
+    assert model.embed(TEXTS).dtype == torch.float32
+    assert model.digest() == fairlab.load(Encodes(tiny).encode).digest()
+    assert repr(model) == "this Encodes, measured by its embeddings alone"
+
+
+@pytest.mark.data
+def test_a_function_gives_the_readings_of_its_model(tiny):
+    def vectors(texts):
+        return tiny.embed(texts)
+
+    found, expected = (fairlab.evaluate(one, ["seat", "crows_pairs"], limit=5) for one in (vectors, tiny))
+    name = "seat/average/absolute_effect_size"
+    assert found[name] == pytest.approx(expected[name], abs=1e-5)
+    assert found.record.config["model"] == "function object"
+    (reason,) = {entry.reason for entry in found.not_run if entry.benchmark == "crows_pairs"}
+    assert reason.startswith("the function vectors gives embeddings alone, and this needs a model with its tokenizer")
+
+
+@pytest.mark.parametrize(
+    ("encode", "message"),
+    [
+        (lambda texts: np.zeros(3), r"gives an array of shape \[3\] for 2 texts; give \[2, length of a vector\]"),
+        (lambda texts: np.zeros((5, 3)), r"gives an array of shape \[5, 3\] for 2 texts"),
+        (lambda texts: np.zeros((2, 4, 3)), r"gives an array of shape \[2, 4, 3\]"),
+        (lambda texts: [[1.0], [1.0, 2.0]], "gives no array of numbers"),
+        (lambda texts: [["a"], ["b"]], "gives values of dtype <U1; give numbers"),
+        (lambda texts: np.full((2, 3), np.nan), "numbers that are not finite"),
+        (lambda texts: None, "gives values of dtype object"),
+    ],
+)
+def test_what_is_no_vector_per_text_is_one_sentence(encode, message):
+    with pytest.raises(CannotScore, match=message):
+        EncoderObject(encode, "this model").embed(TEXTS)
+
+
+def test_what_gives_embeddings_alone_is_not_trained(tiny):
+    with pytest.raises(FairlabError, match="this Encodes has no weights to train"):
+        fairlab.debias(Encodes(tiny), "embedded/people")
+    with pytest.raises(FairlabError, match="this Encodes has its own settings; leave out pooling"):
+        fairlab.load(Encodes(tiny), pooling="cls")
+    with pytest.raises(FairlabError, match=r"a int is no model .* an object with encode\(texts\) or a function"):
+        fairlab.load(5)
+
+
+def test_compiled_models_and_adapters_are_measured_as_they_are(tiny_folders):
+    peft = pytest.importorskip("peft")
+    folder = tiny_folders["bert"]
+    model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    plain = fairlab.load((model, tokenizer)).embed(TEXTS)
+    assert torch.equal(fairlab.load((torch.compile(model), tokenizer)).embed(TEXTS), plain)
+    torch.manual_seed(0)
+    settings = peft.LoraConfig(target_modules=["query"], init_lora_weights=False)
+    with_adapters = peft.get_peft_model(model, settings).eval()
+    found = fairlab.load((with_adapters, tokenizer)).embed(TEXTS)
+    assert not torch.allclose(found, plain, atol=1e-4)
+    with pytest.raises(FairlabError, match="the adapters of the model are not merged"):
+        fairlab.debias((with_adapters, tokenizer), "embedded/people")
+    merged = fairlab.load((with_adapters.merge_and_unload(), tokenizer)).embed(TEXTS)
+    assert torch.allclose(merged, found, atol=1e-5)
+
+
+def test_a_folder_named_like_a_backbone_is_not_passed_over(tiny_folders, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "minilm").mkdir()
+    for file in tiny_folders["bert"].iterdir():
+        (tmp_path / "minilm" / file.name).write_bytes(file.read_bytes())
+    with pytest.raises(FairlabError, match=r"minilm is both a backbone of fairlab and a folder .*; write \./minilm"):
+        fairlab.load("minilm")
+    assert fairlab.load("./minilm").width == 32
