@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import unicodedata
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from math import inf
@@ -373,30 +372,3 @@ def values_of(kind: type[Any], content: Any, what: str, besides: Container[str] 
         if name in content and not isinstance(content[name], types):
             raise ValueError(f"'{name}' of {what} is {type(content[name]).__name__}, not {one.type}")
     return content
-
-
-# Letters that have no parts, as plain ones.
-_LETTERS = str.maketrans({"đ": "d", "Đ": "D", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "ı": "i", "ß": "ss", "æ": "ae"})
-
-
-def unaccented(word: str) -> str:
-    """Return a word with its letters of the plain Latin alphabet.
-
-    Example:
-        >>> unaccented("Siobhán"), unaccented("Đức"), unaccented("λόγος")
-        ('Siobhan', 'Duc', 'λογος')
-    """
-    if word.isascii():
-        return word
-    parted = unicodedata.normalize("NFD", word.translate(_LETTERS))
-    return unicodedata.normalize("NFC", "".join(sign for sign in parted if not unicodedata.combining(sign)))
-
-
-def fold(word: str) -> str:
-    """Return a word in small letters, without accents.
-
-    Example:
-        >>> fold("José")
-        'jose'
-    """
-    return unaccented(word).casefold()

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "fairlab"
 # Lowest first; modules of one layer may use one another only where they are of the same room.
 LAYERS = [
     {"types"},
-    {"files", "distributed"},
+    {"files", "distributed", "folding"},
     {"checks"},
     {"record"},
     {"text", "lexicons"},

@@ -139,7 +139,7 @@ def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]
             if not nodes and arguments and arguments[0] is str and not isinstance(name, str):
                 yield f"{_below(key, name)} must be named by a text; put quotes around {shown(name)}"
             yield from faults(_below(key, name), one, (arguments or (Any, Any))[1], nodes)
-    elif _is_list(hint) and isinstance(value, Sequence) and not isinstance(value, str):
+    elif _is_list(hint) and isinstance(value, Sequence) and not isinstance(value, str | bytes):
         kinds = list(arguments or [Any])
         if origin is tuple and kinds[-1] is not Ellipsis and len(kinds) != len(value):
             yield _sentence(key, value, hint)

@@ -12,6 +12,7 @@ from pathlib import Path
 import yaml
 
 from fairlab.backbones.embedded_encoder import embedded_encoder
+from fairlab.folding import fold
 from fairlab.lexicons import Lexicon
 from fairlab.lexicons.names import load_names
 from fairlab.llm.client import LLM
@@ -24,7 +25,7 @@ from fairlab.text.difference import stretches
 from fairlab.text.fields import SEPARATOR
 from fairlab.text.view import read_view
 from fairlab.text.words import WORD, Span, TermFinder, word_pieces
-from fairlab.types import FairlabError, Row, fold
+from fairlab.types import FairlabError, Row
 
 HARMS = Path(__file__).with_name("harms.yaml")
 # Words that change with the words around them, not with an attribute.

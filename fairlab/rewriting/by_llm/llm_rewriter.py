@@ -49,8 +49,8 @@ class NotRewritten:
 
     Attributes:
         outcome: kind of the fault, in a few words: how the exchange with the model ended, what is wrong with what it
-            wrote, or the rules' own cause.
-        reason: what in particular was wrong with this text.
+            wrote, or why rules could not turn the text.
+        reason: the fault in words.
     """
 
     outcome: str

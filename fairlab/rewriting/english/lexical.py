@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from fairlab.folding import fold
 from fairlab.rewriting.english.agreement import article, possessive
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.edits import recase
@@ -22,7 +23,7 @@ from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.view import Edit, View
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
-from fairlab.types import NEUTRAL, fold
+from fairlab.types import NEUTRAL
 
 # Texts as words (even places) and what stands between them (odd places).
 _split = re.compile(r"(\W+)").split

@@ -85,6 +85,10 @@ def test_an_entry_without_copies_is_kept_and_rejected():
 
 
 class Silent:
-    """A language model that is never asked."""
+    """A language model that is asked for nothing."""
 
     name = "silent"
+
+    def ask(self, requests, **_):
+        assert not requests
+        return []
