@@ -23,7 +23,6 @@ from typing import Any
 import spacy
 
 from fairlab.files import write_whole
-from fairlab.folding import unaccented
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.edits import fitted_edits
@@ -31,6 +30,7 @@ from fairlab.rewriting.english.everybody import WholeText
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.syntax import Syntax
 from fairlab.rewriting.perturbable_words import PerturbableWords
+from fairlab.text.folding import unaccented
 from fairlab.text.pipeline import MODELS, load_pipeline
 from harness import machine, results
 

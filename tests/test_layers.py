@@ -12,10 +12,11 @@ PACKAGE = Path(__file__).parents[1] / "fairlab"
 # Lowest first; modules of one layer may use one another only where they are of the same room.
 LAYERS = [
     {"types"},
-    {"files", "distributed", "folding"},
+    {"files", "distributed"},
     {"checks"},
     {"record"},
-    {"text", "lexicons"},
+    {"text"},
+    {"lexicons"},
     {"protocols"},
     {"losses", "metrics"},
     {"backbones"},

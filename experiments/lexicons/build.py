@@ -20,7 +20,7 @@ import re
 from pathlib import Path
 
 from fairlab.files import write_whole
-from fairlab.folding import fold
+from fairlab.text.folding import fold
 
 DATA = Path(os.environ.get("FAIRLAB_DATA", "."))
 LEXICONS = Path(__file__).parents[2] / "fairlab" / "lexicons"

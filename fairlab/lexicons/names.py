@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fairlab.folding import fold
 from fairlab.lexicons import FOLDER, NAMES, load_lexicon
+from fairlab.text.folding import fold
 from fairlab.types import FairlabError
 
 COLUMNS = ["name", "gender", "race", "other_sense", "source"]

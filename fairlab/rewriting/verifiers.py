@@ -12,7 +12,6 @@ from pathlib import Path
 import yaml
 
 from fairlab.backbones.embedded_encoder import embedded_encoder
-from fairlab.folding import fold
 from fairlab.lexicons import Lexicon
 from fairlab.lexicons.names import load_names
 from fairlab.llm.client import LLM
@@ -23,6 +22,7 @@ from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, case_by_neighbours, cases_of
 from fairlab.text.difference import stretches
 from fairlab.text.fields import SEPARATOR
+from fairlab.text.folding import fold
 from fairlab.text.view import read_view
 from fairlab.text.words import WORD, Span, TermFinder, word_pieces
 from fairlab.types import FairlabError, Row

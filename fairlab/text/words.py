@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from fairlab.folding import fold
+from fairlab.text.folding import fold
 from fairlab.text.view import read_view
 
 WORD = re.compile(r"\w+")

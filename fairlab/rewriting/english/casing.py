@@ -6,11 +6,11 @@ import re
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from fairlab.folding import unaccented
 from fairlab.lexicons.names import find_name, load_names
 from fairlab.rewriting.english.agreement import is_known
 from fairlab.rewriting.english.given_names import BEFORE_SURNAMES
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED
+from fairlab.text.folding import unaccented
 from fairlab.text.view import View, read_view
 
 FEWEST = 3  # words of a text whose case may be taken away: fewer are an acronym or a label

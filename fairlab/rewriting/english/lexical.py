@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from fairlab.folding import fold
 from fairlab.rewriting.english.agreement import article, possessive
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.edits import recase
@@ -21,6 +20,7 @@ from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, SUBJECT, case_by_neighbours
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
+from fairlab.text.folding import fold
 from fairlab.text.view import Edit, View
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL

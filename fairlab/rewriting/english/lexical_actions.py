@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fairlab.folding import unaccented
 from fairlab.rewriting.english.vocabulary import Sense
+from fairlab.text.folding import unaccented
 
 
 class Action(NamedTuple):

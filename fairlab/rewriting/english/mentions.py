@@ -7,7 +7,6 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fairlab.folding import fold
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english import senses
 from fairlab.rewriting.english.ages import age_in_years, find_ages, whose_age
@@ -24,6 +23,7 @@ from fairlab.rewriting.english.protected import not_people_pattern, protected_sp
 from fairlab.rewriting.english.syntax import Syntax
 from fairlab.rewriting.english.things import is_in_longer_name, is_named_with_capital, is_ruler_of, owns_capitalised
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
+from fairlab.text.folding import fold
 from fairlab.text.words import WORD, Span, TermFinder, in_compound, word_pieces
 from fairlab.types import NEUTRAL, FairlabError
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from fairlab.folding import unaccented
 from fairlab.rewriting.english.agreement import PLURAL, SINGULAR, is_third_person, takes_have
 from fairlab.rewriting.english.people import is_people, is_person
+from fairlab.text.folding import unaccented
 from fairlab.text.pipeline import name_entities, parse
 from fairlab.text.view import View
 

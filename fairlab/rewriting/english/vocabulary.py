@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fairlab.folding import fold
 from fairlab.lexicons import Entry, Lexicon
 from fairlab.lexicons.names import Name, load_names
 from fairlab.rewriting.english.pronouns import CASES
+from fairlab.text.folding import fold
 from fairlab.types import NEUTRAL, FairlabError
 
 # Written as two words or in the plural, the reflexive of singular *they* is the same to us.
