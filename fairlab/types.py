@@ -393,10 +393,5 @@ def unaccented(word: str) -> str:
 
 
 def fold(word: str) -> str:
-    """Return a word in small letters, without accents.
-
-    Example:
-        >>> fold("José")
-        'jose'
-    """
+    """Return a word in small letters, without accents: ``jose`` for *José*."""
     return unaccented(word).casefold()
