@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from fairlab.methods.safety_ensemble.sources.sources import Sentiment, Sources
 from fairlab.run.scoring import load_columns
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
@@ -11,8 +10,10 @@ from sklearn.preprocessing import StandardScaler
 from experiments.reliability.mixed_load import HOSTILE, mixed_load
 from fairlab.methods.safety_ensemble.exported.export import save_ensemble
 from fairlab.methods.safety_ensemble.model import HarmModel
+from fairlab.methods.safety_ensemble.sources.combined import Sources
+from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 
-SENTIMENT = "fairlab.methods.safety_ensemble.sources.sources.Sentiment"
+SENTIMENT = "fairlab.methods.safety_ensemble.sources.sentiment.Sentiment"
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def test_an_output_that_is_not_as_it_was_written_is_refused(tmp_path):
     with pytest.raises(DataUnavailable, match=r"data-00001\.jsonl is missing"):
         read_groups(str(tmp_path))
     (tmp_path / "manifest.json").write_text(json.dumps({"shards": [1]}))
-    with pytest.raises(FairlabError, match="is damaged"):
+    with pytest.raises(FairlabError, match=r"manifest\.json: shards\[0\] must be values by name"):
         read_groups(str(tmp_path))
     (tmp_path / "manifest.json").unlink()
     with pytest.raises(
