@@ -71,4 +71,4 @@ def why_not_measured(benchmark: Benchmark, model: object) -> str:
         name = type(model.model).__name__
         return why_lacking(name, offered_by(name), benchmark.description.needs)
     offered = {*getattr(model, "offers", ()), *([EMBEDDINGS] if hasattr(model, "embed") else [])}
-    return why_lacking(type(model).__name__, offered, benchmark.description.needs)
+    return why_lacking(getattr(model, "name", type(model).__name__), offered, benchmark.description.needs)

@@ -41,7 +41,7 @@ def test_a_function_gives_the_readings_of_its_model(tiny):
     assert found[name] == pytest.approx(expected[name], abs=1e-5)
     assert found.record.config["model"] == "function object"
     (reason,) = {entry.reason for entry in found.not_run if entry.benchmark == "crows_pairs"}
-    assert reason.startswith("EncoderObject has no language-modelling head")
+    assert reason.startswith("the function vectors has no language-modelling head")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from fairlab.run.scoring import load_columns
+from fairlab.run.exported_ensemble import load_columns
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
