@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from fairlab.run.exported_ensemble import load_columns
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -12,6 +11,7 @@ from fairlab.methods.safety_ensemble.exported.export import save_ensemble
 from fairlab.methods.safety_ensemble.model import HarmModel
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
+from fairlab.run.exported_ensemble import load_columns
 
 SENTIMENT = "fairlab.methods.safety_ensemble.sources.sentiment.Sentiment"
 
