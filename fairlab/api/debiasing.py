@@ -84,7 +84,7 @@ def debias(
         data: Counterfactual groups: a result of :func:`fairlab.augment`, groups as dictionaries or as
             :class:`fairlab.types.Group`, or a path in the form of ``data.path``.
         method: Name of a method that trains on groups: ``ccd``, ``dpce``, ``adept``, ``inlp`` or ``sentence_debias``.
-        benchmarks: Names of the benchmarks to run before and after, or None for those of ``fairlab train``.
+        benchmarks: Names of the benchmarks to run before and after, or None for the defaults of ``fairlab train``.
         scale: ``quickstart`` or ``paper``, which selects the method's defaults.
         seed: Seed of the run.
         limit: Maximum number of items per benchmark, for quick trials, or None for all items.

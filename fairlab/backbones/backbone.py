@@ -75,7 +75,7 @@ class Backbone(nn.Module):
             the mean over all non-padding tokens, or ``published`` for the modules of ``published``.
         max_length: Maximum number of tokens per text, including special tokens; longer texts are cut.
         normalize: Whether embeddings are scaled to unit length; ignored if ``published`` computes them.
-        published: Sentence-transformers modules around the model, or None if there are no such modules.
+        published: Modules of sentence-transformers around the model, or None if there are no such modules.
 
     Attributes:
         cut: Hashes of the texts that :meth:`embed` cut at ``max_length``; a caller that counts them clears the set
@@ -160,7 +160,7 @@ class Backbone(nn.Module):
         """Return for each text whether ``max_length`` cut it to the given ``token_ids``.
 
         Args:
-            token_ids: Ids per text, including special tokens.
+            token_ids: Token ids per text, including special tokens.
             texts: Sequence of texts; for pairs, two sequences.
         """
         cut = [False] * len(token_ids)

@@ -45,7 +45,7 @@ class Encoded:
 def encode(backbone: Backbone, pairs: Sequence[Pair]) -> Encoded:
     """Tokenize single texts (pairs without a second text) or pairs, joined as the tokenizer joins two texts.
 
-    If the tokenizer would join them without a separator, as those of most causal LMs do, a line break is inserted.
+    If the tokenizer would join them without a separator, as with most causal LMs, a line break is inserted.
     """
     tokenizer = backbone.tokenizer
     columns = [[first for first, _ in pairs]]

@@ -141,7 +141,7 @@ def _load_model(
         The model, and the names of its layers' weights that the configuration omits.
 
     Raises:
-        FairlabError: If the weights lack a part of the model itself, or if those of a GGUF file do not fit into memory.
+        FairlabError: If the weights lack a part of the model itself, or if a GGUF file's weights exceed the memory.
     """
     if gguf:
         refuse_without_memory(name, config, dtype)
@@ -345,7 +345,8 @@ def find_weights(
     """Return the folder with a backbone's files: package, given folder, fetched model, hub cache or download.
 
     Raises:
-        FairlabError: If there is no such folder, within seconds; the message lists the attempts and what runs offline.
+        FairlabError: If there is no such folder, raised within seconds; the message lists the attempts and the models
+            that run offline.
     """
     if gguf is not None:
         refuse_without_reader(gguf)

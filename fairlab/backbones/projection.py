@@ -98,7 +98,7 @@ def save_projection(backbone: Backbone, folder: Path) -> None:
 
 
 def save_mark(backbone: Backbone, folder: Path) -> None:
-    """Mark the dense layer of an export as a factor of hidden states, unless the matrix itself shows it."""
+    """Mark the dense layer of an export as applied to hidden states, if the matrix alone does not show it."""
     if vars(body(backbone.model)).get("projection_is_general", False):
         (folder / FOLDER / MARK).touch()
 
@@ -109,7 +109,7 @@ def is_marked(folder: Path) -> bool:
 
 
 def saved_projection(folder: Path) -> Tensor | None:
-    """Load the projection written by ``save_projection``, or None if there is none or the dense layer is another."""
+    """Load the projection written by ``save_projection``, or None if the folder has no such layer."""
     file = folder / FOLDER / "model.safetensors"
     if not file.is_file():
         return None

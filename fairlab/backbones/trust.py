@@ -103,7 +103,7 @@ def _check_sizes(file: Path, content: dict[str, Any]) -> None:
         FairlabError: If a layer has less than one byte of weights, or a width has less than one byte per place.
     """
     files = [one for kind in ("*.safetensors", "*.gguf") for one in sorted(file.parent.glob(kind))]
-    if not (weights := sum(one.stat().st_size for one in files)):  # reported where the weights are read
+    if not (weights := sum(one.stat().st_size for one in files)):  # reported when the weights are read
         return
     for key, value in content.items():
         if not isinstance(value, int) or isinstance(value, bool):

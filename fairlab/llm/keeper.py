@@ -1,7 +1,7 @@
 """Process that runs a command for the lifetime of its starter: ``python -I keeper.py COMMAND ...``.
 
-The starter holds the other end of this process's standard input. When it closes, even because the starter was killed,
-the command is ended. This file is run as a script, so it imports only the standard library.
+The starter holds the other end of this process's standard input. When that end closes, even because the starter was
+killed, the command is ended. This file is run as a script, so it imports only the standard library.
 """
 
 from __future__ import annotations

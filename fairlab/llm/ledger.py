@@ -112,7 +112,7 @@ class Ledger:
                     self.database.execute("ROLLBACK")
 
     def get(self, key: str) -> Reply | None:
-        """Return the answer recorded under an address, or None if there is none or its checksum is wrong.
+        """Return the answer recorded under an address, or None if it is missing or its checksum is wrong.
 
         Ledgers of earlier versions store failed replies among the answers; these are not returned.
         """

@@ -78,7 +78,7 @@ def load_served(
     ledger: str,
     total_timeout: Positive = 300.0,
 ) -> LLM:
-    """Create a client of a GGUF model on an own server; see :class:`fairlab.llm.served.ServedModel`."""
+    """Create a client of a GGUF model on a server that it starts; see :class:`fairlab.llm.served.ServedModel`."""
     from fairlab.llm.served import ServedModel
 
     served = ServedModel(
