@@ -1,4 +1,4 @@
-"""fairlab from Python: models, results and runs by a few functions, with the defaults of the command line.
+"""Python interface of fairlab: functions for models, results and runs, with the defaults of the command line.
 
 >>> import fairlab
 >>> fairlab.rewrite("The chairman kissed his wife.", axis="gender", to="woman")

@@ -1,4 +1,4 @@
-"""Texts turned to other attributes, and data made of them."""
+"""Functions that rewrite texts to other attributes and augment data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairlab.run.config.composing import composed, own_settings
 from fairlab.run.folders import plain_config
 from fairlab.types import NEUTRAL, FairlabError
 
-if TYPE_CHECKING:  # datasets takes seconds to import
+if TYPE_CHECKING:  # importing datasets takes seconds
     import datasets
 
 Text = TypeVar("Text", str, list[str])
@@ -33,17 +33,17 @@ def rewrite(
     rewriter: str = "rules",
     settings: Mapping[str, Any] | None = None,
 ) -> Text:
-    """A text, or several, with the people in it turned to an attribute.
+    """Return one or more texts with the people in them changed to an attribute.
 
     Args:
-        text: the text or texts.
-        to: attribute of the axis to turn to, or ``neutral``.
-        axis: name of a lexicon such as ``gender``, or the path of one's own.
-        rewriter: what rewrites: ``rules``, ``word_swap``, or another that gives all versions of a text.
-        settings: settings by dotted key, such as ``{"rewriter.names": "keep"}``.
+        text: Text or list of texts.
+        to: Target attribute of the axis, or ``neutral``.
+        axis: Name of a lexicon such as ``gender``, or path of a user-defined lexicon.
+        rewriter: Name of the rewriter: ``rules``, ``word_swap``, or another that returns all versions of a text.
+        settings: Settings by dotted key, such as ``{"rewriter.names": "keep"}``.
 
     Raises:
-        FairlabError: there is no such axis, attribute or rewriter, or a text could not be rewritten.
+        FairlabError: If there is no such axis, attribute or rewriter, or if a text cannot be rewritten.
 
     Example:
         >>> import fairlab
@@ -83,24 +83,24 @@ def augment(
     rewriter: str | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> datasets.Dataset | datasets.DatasetDict:
-    """Data made of texts, as ``fairlab augment`` makes it.
+    """Augment texts as ``fairlab augment`` does.
 
-    Types of columns, such as the names of labels, are those of the data that is given, and so are its splits: a
-    ``DatasetDict`` gives a ``DatasetDict``.
+    The result keeps the column types of the input, such as label names, and its splits: a ``DatasetDict`` gives a
+    ``DatasetDict``.
 
     Args:
-        texts: the texts, a ``datasets.Dataset`` or ``DatasetDict``, or what ``input=`` takes: a file, a folder of texts
-            or of ``save_to_disk``, or a data set of the hub.
-        augmentation: name of the augmentation, such as ``counterfactual_groups``.
-        axis: name of a lexicon such as ``gender``, or the path of one's own.
-        attributes: two or more attributes of the axis; None takes all.
-        field: column that holds the text, or several columns, whose texts are rewritten together.
-        output: a new folder to write into as well, with manifest, data card and report; None keeps nothing.
-        rewriter: name of the rewriter; None takes the augmentation's own.
-        settings: settings by dotted key, such as ``{"augmentation.filter": "keep"}``.
+        texts: Texts, a ``datasets.Dataset`` or ``DatasetDict``, or a value of ``input=``: a file, a folder of texts or
+            of ``save_to_disk``, or a dataset of the hub.
+        augmentation: Name of the augmentation, such as ``counterfactual_groups``.
+        axis: Name of a lexicon such as ``gender``, or path of a user-defined lexicon.
+        attributes: Two or more attributes of the axis, or None for all.
+        field: Name of the text column, or names of several columns whose texts are rewritten together.
+        output: New folder to write to as well, with manifest, data card and report, or None to keep no files.
+        rewriter: Name of the rewriter, or None for the augmentation's default.
+        settings: Settings by dotted key, such as ``{"augmentation.filter": "keep"}``.
 
     Raises:
-        FairlabError: there is no such augmentation or axis, there is no text, or nothing could be made.
+        FairlabError: If there is no such augmentation or axis, if there is no text, or if no row could be generated.
 
     Example:
         >>> import fairlab
@@ -127,16 +127,16 @@ def augment(
 
 
 def left_out(record: Record) -> bool:
-    """Return whether rows that were read gave nothing, or were rejected."""
+    """Return whether any input rows gave no output or were rejected."""
     rows = record.provenance["rows"]
     return any(count for name, count in rows.items() if name not in ("read", "written", "groups"))
 
 
 def written_rows(texts: Any, field: str | Sequence[str], folder: Path) -> Path:
-    """Texts as a file of JSON lines, or a data set as it saves itself.
+    """Write texts to a JSON Lines file, or save a dataset in its own format, and return the path.
 
     Raises:
-        FairlabError: there is none, or what is given is neither.
+        FairlabError: If there are no texts, or the input is neither texts nor a dataset.
     """
     if hasattr(texts, "save_to_disk"):
         texts.save_to_disk(folder / "texts")
@@ -157,7 +157,7 @@ def written_rows(texts: Any, field: str | Sequence[str], folder: Path) -> Path:
 
 
 def dataset_made(folder: Path) -> datasets.Dataset | datasets.DatasetDict:
-    """What an augmentation wrote into a folder, in memory, with the types that its card names."""
+    """Load the dataset that an augmentation wrote to a folder, with the column types named in its card."""
     import datasets
 
     from fairlab.data.stream.manifest import data_files

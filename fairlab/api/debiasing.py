@@ -1,4 +1,4 @@
-"""Debiasing a model, measured before and after."""
+"""Debiasing of a model, with measurements before and after."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ from fairlab.run.starting import announce_backbone
 from fairlab.train import work
 from fairlab.types import FairlabError, Group
 
-if TYPE_CHECKING:  # torch takes seconds to import
+if TYPE_CHECKING:  # importing torch takes seconds
     from fairlab.backbones.backbone import Backbone
 
 
 @dataclass(frozen=True)
 class Run:
-    """A training run, with the model before and after.
+    """Training run, with the model before and after.
 
     Attributes:
-        record: what the run leaves; its folder holds the model, checkpoints and the report.
+        record: Record of the run; its folder holds the model, checkpoints and the report.
     """
 
     record: Record
-    kept: Any = field(default=None, repr=False)  # the temporary folder of the run, which goes with this object
+    kept: Any = field(default=None, repr=False)  # temporary folder of the run, deleted with this object
 
     @property
     def folder(self) -> Path:
-        """The run's folder."""
+        """Return the run's folder."""
         return self.record.folder
 
     @property
     def results(self) -> Results:
-        """What was measured before and after training, and paired differences."""
+        """Return the measurements before and after training, with paired differences."""
         return Results(self.record, self.kept)
 
     @cached_property
     def model(self) -> Backbone:
-        """The trained model."""
+        """Return the trained model."""
         return load_trainable(self.folder)
 
     def save(self, folder: str | Path) -> Path:
-        """Keep the run in a new folder.
+        """Save the run to a new folder.
 
         Raises:
-            FairlabError: there is something in the folder already, or the disk is full.
+            FairlabError: If the folder is not empty, or the disk is full.
         """
         return copied(self.folder, Path(folder))
 
@@ -80,22 +80,22 @@ def debias(
     """Debias a model on counterfactual groups and measure it before and after, as ``fairlab train`` does.
 
     Args:
-        model: whatever :func:`fairlab.load` takes. It is not changed: the run trains a copy.
-        data: counterfactual groups: what :func:`fairlab.augment` gives, groups as dictionaries or as
-            :class:`fairlab.types.Group`, or a path as ``data.path`` takes it.
-        method: name of a method that trains on groups: ``ccd``, ``dpce``, ``adept``, ``inlp`` or ``sentence_debias``.
-        benchmarks: names of what to measure before and after; None takes those of ``fairlab train``.
-        scale: ``quickstart`` or ``paper``: which defaults the method has.
-        seed: seed of the run.
-        limit: most items of each benchmark, for trying things out; None measures all.
-        axis: path of the lexicon of the groups, where it is one's own: their polarity is told by it.
-        strict: whether a model that fails the check of its behaviour is refused; else its numbers are marked.
-        output: a new folder for the run; None keeps it as long as the object that is returned, or until ``save``.
-        settings: settings of the run by dotted key, such as ``{"trainer.max_steps": 100}``.
-        of_method: settings of the method, such as ``beta=1.0``.
+        model: Any value that :func:`fairlab.load` accepts. It is not changed: the run trains a copy.
+        data: Counterfactual groups: a result of :func:`fairlab.augment`, groups as dictionaries or as
+            :class:`fairlab.types.Group`, or a path in the form of ``data.path``.
+        method: Name of a method that trains on groups: ``ccd``, ``dpce``, ``adept``, ``inlp`` or ``sentence_debias``.
+        benchmarks: Names of the benchmarks to run before and after, or None for the defaults of ``fairlab train``.
+        scale: ``quickstart`` or ``paper``, which selects the method's defaults.
+        seed: Seed of the run.
+        limit: Maximum number of items per benchmark, for quick trials, or None for all items.
+        axis: Path of the groups' lexicon if it is user-defined; it determines their polarity.
+        strict: Whether to refuse a model that fails the behaviour check; otherwise its numbers are marked.
+        output: New folder for the run, or None to keep it only as long as the returned object, or until ``save``.
+        settings: Settings of the run by dotted key, such as ``{"trainer.max_steps": 100}``.
+        of_method: Settings of the method, such as ``beta=1.0``.
 
     Raises:
-        FairlabError: the model, the groups, a name or a setting is wrong.
+        FairlabError: If the model, the groups, a name or a setting is invalid.
     """
     measured = [benchmarks] if isinstance(benchmarks, str) else benchmarks
     if measured is not None and not measured:
@@ -130,7 +130,7 @@ def debias(
 
 
 def _name(model: Any, folder: Path) -> str:
-    """A model by name, a model object written into a folder first."""
+    """Return the name of a model; a model object is first written to a folder."""
     if isinstance(model, str | Path):
         return str(model)
     from fairlab.backbones.export import export_backbone
@@ -141,10 +141,10 @@ def _name(model: Any, folder: Path) -> str:
 
 
 def written_groups(data: Any, folder: Path) -> Path:
-    """Groups as a file of JSON lines in a run's folder.
+    """Write groups to a JSON Lines file in a run's folder and return its path.
 
     Raises:
-        FairlabError: there is none, or what is given holds no groups.
+        FairlabError: If there are no groups, or the input is not groups.
     """
     rows = [{**group.extra, **_plain(group)} if isinstance(group, Group) else group for group in data]
     if not rows:

@@ -1,4 +1,4 @@
-"""Measuring models, and comparing what was measured."""
+"""Evaluation of models, and comparison of the results."""
 
 from __future__ import annotations
 
@@ -35,22 +35,24 @@ def evaluate(
     strict: bool = False,
     settings: Mapping[str, Any] | None = None,
 ) -> Results:
-    """Measure a model, or several side by side, as ``fairlab evaluate`` does.
+    """Evaluate a model, or several models together, as ``fairlab evaluate`` does.
 
-    A benchmark that the model cannot run, for example for want of a language-modelling head, is listed in ``not_run``.
+    A benchmark that the model cannot run, for example because it has no language-modelling head, is listed in
+    ``not_run``.
 
     Args:
-        model: whatever :func:`fairlab.load` takes; or several by label, such as ``{"before": a, "after": b}``, which
-            are compared with the first, item by item.
-        benchmarks: names of benchmarks such as ``seat``, or objects that meet
-            :class:`fairlab.protocols.Benchmark`; one or several.
-        limit: most items of each benchmark, or of each of its parts, for trying things out; None measures all.
-        strict: whether a model that fails the check of its behaviour is refused; else its numbers are marked.
-        settings: settings by dotted key, such as ``{"benchmark.crows_pairs.protocol": "meade"}``.
+        model: Any value that :func:`fairlab.load` accepts, or several models by label, such as
+            ``{"before": a, "after": b}``, which are compared with the first, item by item.
+        benchmarks: One or more benchmarks: names such as ``seat``, or objects that implement
+            :class:`fairlab.protocols.Benchmark`.
+        limit: Maximum number of items per benchmark, or per part of a benchmark, for quick trials, or None for all
+            items.
+        strict: Whether to refuse a model that fails the behaviour check; otherwise its numbers are marked.
+        settings: Settings by dotted key, such as ``{"benchmark.crows_pairs.protocol": "meade"}``.
 
     Raises:
-        FairlabError: there is no such model, benchmark or setting, the list is empty, ``limit`` is below 1, nothing
-            could be measured, or a model fails its check and ``strict`` is true.
+        FairlabError: If there is no such model, benchmark or setting, if the list is empty, if ``limit`` is below 1, if
+            no benchmark could be run, or if a model fails its check and ``strict`` is true.
     """
     asked = [benchmarks] if isinstance(benchmarks, str) or hasattr(benchmarks, "measure") else list(benchmarks)  # type: ignore[arg-type]
     models = dict(model) if isinstance(model, Mapping) else {"": model}
@@ -85,7 +87,7 @@ def evaluate(
 
 
 def _configuration(config: dict[str, Any], models: Mapping[str, Any], own: Sequence[Any]) -> dict[str, Any]:
-    """The configuration with what it cannot hold as objects: what the models and one's own benchmarks are."""
+    """Return the configuration, with descriptions of the models and user-defined benchmarks instead of the objects."""
     names = {label: model_name(model) for label, model in models.items()}
     classes = {one.name: {"_target_": f"{type(one).__module__}.{type(one).__qualname__}"} for one in own}
     return {
@@ -96,7 +98,7 @@ def _configuration(config: dict[str, Any], models: Mapping[str, Any], own: Seque
 
 
 def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[str, Any]) -> str:
-    """The command that does the same, as far as a command line can say it."""
+    """Return the equivalent command, as far as a command line can express it."""
     named_models = [f"{label}:{model_name(model)}" if label else model_name(model) for label, model in models.items()]
     model = named_models[0] if "" in models else f"{{{','.join(named_models)}}}"
     benchmarks = ",".join(one if isinstance(one, str) else one.name for one in asked)
@@ -105,24 +107,24 @@ def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[st
 
 
 def compare(*measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: float | None = None) -> Changes | Judgement:
-    """Compare measurements item by item: two of fairlab, or any number of another evaluation tool.
+    """Compare results item by item: two of fairlab, or any number from another evaluation tool.
 
-    Readings by different versions of a benchmark's definition are left out, and the result says so.
+    Readings by different versions of a benchmark's definition are left out, and the result lists them.
 
     Args:
-        measured: the baseline first. Of fairlab: :class:`Results`, what :func:`fairlab.debias` gave, a record, or the
-            folder of a run (of a training, the trained model is compared). Of other tools: files or folders that
-            :mod:`fairlab.judge.reading` can read, such as the results of lm-evaluation-harness or a log of
-            inspect.
-        adjust: method that adjusts the p-values of other tools' results: ``holm`` or ``bh`` (Benjamini-Hochberg).
-        margin: largest difference of other tools' results that counts as equal; None tests no equivalence.
+        measured: Results to compare, baseline first. From fairlab: :class:`Results`, the result of
+            :func:`fairlab.debias`, a record, or the folder of a run (for a training run, the trained model is
+            compared). From other tools: files or folders that :mod:`fairlab.judge.reading` can read, such as the
+            results of lm-evaluation-harness or a log of inspect.
+        adjust: Method that adjusts the p-values of other tools' results: ``holm`` or ``bh`` (Benjamini-Hochberg).
+        margin: Largest difference in other tools' results that counts as equal, or None for no equivalence test.
 
     Returns:
-        :class:`Changes` for two measurements of fairlab, :class:`fairlab.judge.verdicts.Judgement` for other tools.
-        Differences are later less earlier arguments.
+        :class:`Changes` for two results of fairlab, :class:`fairlab.judge.verdicts.Judgement` for other tools.
+        Differences are later minus earlier arguments.
 
     Raises:
-        FairlabError: a measurement is of several models, or they share no reading over the same items.
+        FairlabError: If a result covers several models, or if the results share no reading over the same items.
     """
     if all(isinstance(one, str | Path) and not holds_run(Path(one)) for one in measured):
         runs = [run for one in measured for run in read_tool_runs(one)]
@@ -134,10 +136,10 @@ def compare(*measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: floa
 
 
 def side(measured: Any) -> Side:
-    """The model that results, a run, a record or a folder stand for.
+    """Return the model that results, a run, a record or a folder represent.
 
     Raises:
-        FairlabError: it is none of these, or stands for no single model.
+        FairlabError: If the value is not one of these, or does not represent a single model.
     """
     if isinstance(measured, str | Path):
         folder = Path(measured)

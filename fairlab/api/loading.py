@@ -1,4 +1,4 @@
-"""Whatever a user has of a model as a :class:`fairlab.backbones.backbone.Backbone`."""
+"""Conversion of a user's model, in any supported form, to a :class:`fairlab.backbones.backbone.Backbone`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairlab.run.config.build import build
 from fairlab.run.config.composing import composing
 from fairlab.types import FairlabError
 
-if TYPE_CHECKING:  # torch and transformers take seconds to import
+if TYPE_CHECKING:  # importing torch and transformers takes seconds
     from fairlab.backbones.backbone import Backbone
     from fairlab.backbones.encoder_object import EncoderObject
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:  # torch and transformers take seconds to import
 def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | EncoderObject:
     """Load a model that fairlab can measure and, if it has weights, debias.
 
-    Its behaviour is checked once, before it embeds its first text, and a warning says if its embeddings say nothing of
-    bias; see :mod:`fairlab.benchmarks.validity`.
+    The model's behaviour is checked once, before its first text is embedded. A warning is issued if its embeddings
+    carry no information about bias; see :mod:`fairlab.benchmarks.validity`.
 
     Args:
-        model: a backbone's name such as ``minilm``, the folder of a run or of a model, a name of the hub; or a model in
-            memory: a ``SentenceTransformer``, or a pair of a model of transformers and its tokenizer, also compiled or
-            with adapters of PEFT. A model in memory stays where it is and is not copied; one that is loaded goes onto a
-            GPU where there is one. Any other object with ``encode``, or a function from texts to vectors, is measured
-            by its embeddings alone.
-        strict: whether the model is checked at once, and refused if it fails.
-        settings: ``pooling``, ``normalize``, ``max_length`` and ``dtype``, to be used instead of the model's own; of a
-            pair ``pooling``, ``normalize`` and ``max_length``.
+        model: Name of a backbone such as ``minilm``, folder of a run or of a model, or name on the hub; or a model in
+            memory: a ``SentenceTransformer``, or a pair of a transformers model and its tokenizer, also compiled or
+            with PEFT adapters. A model in memory is neither moved nor copied; a loaded model is moved to a GPU if one
+            is available. Any other object with ``encode``, or a function from texts to vectors, is measured by its
+            embeddings alone.
+        strict: Whether to check the model immediately, and refuse it if it fails.
+        settings: ``pooling``, ``normalize``, ``max_length`` and ``dtype``, which replace the model's own settings; for
+            a pair, only ``pooling``, ``normalize`` and ``max_length``.
 
     Raises:
-        FairlabError: the model is of another kind, cannot be loaded, there is no such setting, or the model fails its
-            check and ``strict`` is true.
+        FairlabError: If the model is of another kind or cannot be loaded, if there is no such setting, or if the model
+            fails its check and ``strict`` is true.
 
     Example:
         >>> import fairlab
@@ -66,7 +66,7 @@ def load_trainable(model: Any) -> Backbone:
     """Load a model whose weights can be trained and saved.
 
     Raises:
-        FairlabError: as of :func:`load`, the model gives embeddings alone, or has adapters that are not merged.
+        FairlabError: As for :func:`load`, and if the model only gives embeddings or has adapters that are not merged.
     """
     from fairlab.backbones.backbone import Backbone
 
@@ -79,13 +79,13 @@ def load_trainable(model: Any) -> Backbone:
 
 
 def _named(model: str, settings: dict[str, Any]) -> Backbone:
-    """Return the model of a name or folder, on the device."""
+    """Load a model by name or folder, and move it to the device."""
     with composing():
         return build(backbone_node(model, settings)).to(device())  # type: ignore[no-any-return]
 
 
 def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | EncoderObject | None:
-    """A model object as a backbone; None of an object of another kind."""
+    """Return a model object as a backbone, or None for another kind of object."""
     from sentence_transformers import SentenceTransformer
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -117,10 +117,10 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | EncoderObject
 
 
 def _plain(model: Any) -> Any:
-    """The model of transformers inside what torch.compile or PEFT put around it; its adapters stay at work.
+    """Return the transformers model without the wrappers of torch.compile or PEFT; its adapters stay active.
 
     Raises:
-        FairlabError: the adapters are prompts, which are put before the tokens and not into the model.
+        FairlabError: If the adapters are prompts, which are prepended to the tokens instead of inserted into the model.
     """
     model = getattr(model, "_orig_mod", model)
     settings = getattr(model, "peft_config", None)
@@ -132,7 +132,7 @@ def _plain(model: Any) -> Any:
 
 
 def _encoder_object(model: Any, settings: Mapping[str, Any]) -> EncoderObject | None:
-    """An object with ``encode``, or a function, as a model; None of anything else."""
+    """Wrap an object with ``encode``, or a function, as a model; return None for any other object."""
     from fairlab.backbones.encoder_object import EncoderObject
 
     encode = getattr(model, "encode", None)
@@ -144,13 +144,13 @@ def _encoder_object(model: Any, settings: Mapping[str, Any]) -> EncoderObject | 
 
 
 def _object_name(model: Any) -> str:
-    """What an object that encodes is called."""
+    """Return the name of an encoding object."""
     own = getattr(model, "__name__", "")
     return f"the function {own}" if own else f"this {type(model).__name__}"
 
 
 def _of_sentence_transformer(sentence: Any) -> Backbone:
-    """A SentenceTransformer with all its modules, its prompt and its length."""
+    """Convert a SentenceTransformer with all its modules, its prompt and its maximum length."""
     from sentence_transformers.base.modules import Transformer
 
     from fairlab.backbones.backbone import Backbone
@@ -172,7 +172,7 @@ def _of_sentence_transformer(sentence: Any) -> Backbone:
 
 
 def loaded_with_facts(model: Any) -> tuple[Any, dict[str, Any]]:
-    """A model, and what the record says of its weights: a name and a hash."""
+    """Load a model, and return it with the name and hash of its weights for the record."""
     if isinstance(model, str | Path):
         with composing():
             facts = weights_facts(backbone_node(str(model), {}))
@@ -182,7 +182,7 @@ def loaded_with_facts(model: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def model_name(model: Any) -> str:
-    """What a record calls a model: its name or folder, or the kind of the object, with where its weights came from."""
+    """Return the name or folder of a model for the record, or the object's kind and the source of its weights."""
     if isinstance(model, str | Path):
         return str(model)
     whole = _plain(model[0]) if isinstance(model, tuple) else model

@@ -1,4 +1,4 @@
-"""What was measured of models, to be looked at, printed and kept."""
+"""Results of measurements, for inspection, printing and saving."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ from fairlab.reporting.tables.long_form import READING, long_form
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.types import FairlabError
 
-if TYPE_CHECKING:  # pandas takes a second to import
+if TYPE_CHECKING:  # importing pandas takes a second
     import pandas
 
 
 @dataclass(frozen=True)
 class Results:
-    """Readings with their intervals, paired comparisons, notes, and what was not run and why.
+    """Readings with intervals, paired comparisons, notes, and skipped benchmarks with the reasons.
 
     Attributes:
-        record: the record with all of it, and with the configuration and provenance.
+        record: Complete record, including the configuration and provenance.
     """
 
     record: Record
-    kept: Any = field(default=None, repr=False)  # the temporary folder of the record, which goes with this object
+    kept: Any = field(default=None, repr=False)  # temporary folder of the record, deleted with this object
 
     @property
     def readings(self) -> list[Reading]:
-        """Every number that was measured, with its interval."""
+        """Return all measured numbers, with their intervals."""
         return self.record.readings
 
     @property
     def comparisons(self) -> list[Comparison]:
-        """Paired differences between the models of this measurement."""
+        """Return paired differences between the models of this measurement."""
         return self.record.comparisons
 
     @property
     def not_run(self) -> list[NotRun]:
-        """What could not be measured, and why."""
+        """Return the benchmarks that could not be run, with the reasons."""
         return self.record.not_run
 
     @property
     def notes(self) -> list[Note]:
-        """What a reader of the numbers must know."""
+        """Return notes needed to interpret the numbers."""
         return self.record.notes
 
     def __getitem__(self, key: str) -> float:
-        """The value at a key of ``metrics.json``, such as ``seat/average/absolute_effect_size``."""
+        """Return the value of a key of ``metrics.json``, such as ``seat/average/absolute_effect_size``."""
         values = self.record.metrics()
         if key not in values:
             raise FairlabError(f"there is no reading {key}; there are: {', '.join(values)}")
@@ -67,15 +67,15 @@ class Results:
         return "\n".join(summary_lines(self.record))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row for each reading: model, benchmark, subset, quantity, value, bounds of the interval, unit, ideal, n."""
+        """Return one row per reading: model, benchmark, subset, quantity, value, interval bounds, unit, ideal, n."""
         return long_form([self.record])[list(READING)].rename(columns={"phase": "model"})
 
     def to_markdown(self) -> str:
-        """Headline readings in rows and models in columns, in GitHub's Markdown."""
+        """Return a GitHub Markdown table with headline readings in rows and models in columns."""
         return markdown(*self._table())
 
     def to_latex(self, caption: str = "") -> str:
-        """Headline readings in rows and models in columns, in LaTeX with the package booktabs."""
+        """Return a LaTeX table (booktabs package) with headline readings in rows and models in columns."""
         return latex(*self._table(), caption=caption, note="In brackets: 95 % intervals.")
 
     def _table(self) -> tuple[list[str], list[list[Printed]]]:
@@ -89,7 +89,7 @@ class Results:
         return ["", *(phase or "value" for phase in phases), "unit", "n"], rows
 
     def report(self, path: str | Path) -> Path:
-        """Write the report, one HTML file that opens offline."""
+        """Write the report, a single HTML file that opens offline."""
         from fairlab.reporting.report import write_report
 
         made, wanted = write_report(self.record), Path(path)
@@ -100,10 +100,10 @@ class Results:
         return wanted
 
     def save(self, folder: str | Path) -> Path:
-        """Keep everything in a new folder, as ``fairlab evaluate`` does: record, report and values of each item.
+        """Save everything to a new folder, as ``fairlab evaluate`` does: record, report and per-item values.
 
         Raises:
-            FairlabError: there is something in the folder already, or the disk is full.
+            FairlabError: If the folder is not empty, or the disk is full.
         """
         from fairlab.reporting.report import write_report
 
@@ -113,10 +113,10 @@ class Results:
 
 
 def copied(source: Path, folder: Path) -> Path:
-    """A run folder copied to a new place, which appears whole.
+    """Copy a run folder to a new location, atomically, and return its path.
 
     Raises:
-        FairlabError: there is something at the new place already, or the disk is full.
+        FairlabError: If the new location already exists and is not empty, or the disk is full.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FairlabError(f"{folder} is there already; give a new folder")
@@ -132,29 +132,29 @@ def _value(reading: Reading) -> str:
 
 @dataclass(frozen=True)
 class Changes:
-    """Differences between two models, paired item by item, later less earlier.
+    """Differences between two models, paired item by item, later minus earlier.
 
     Attributes:
-        comparisons: a difference for each reading that both have, with interval, p-value, and for headline readings the
-            p-value adjusted by Holm's method.
-        left_out: a sentence per benchmark that the two were measured with by different versions of its definition.
+        comparisons: One difference per reading that both models have, with interval and p-value; headline readings also
+            have the p-value adjusted by Holm's method.
+        left_out: One sentence per benchmark that was run with different versions of its definition.
     """
 
     comparisons: Sequence[Comparison]
     left_out: Sequence[str] = ()
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row for each difference."""
+        """Return one row per difference."""
         import pandas
 
         return pandas.DataFrame([values_in(comparison) for comparison in self.comparisons]).drop(columns="phase")
 
     def to_markdown(self) -> str:
-        """Return the differences of headline readings in GitHub's Markdown, then what was left out."""
+        """Return the differences of headline readings in GitHub Markdown, followed by the omitted benchmarks."""
         return "\n\n".join([markdown(*self._table()), *(f"Left out: {reason}." for reason in self.left_out)])
 
     def to_latex(self, caption: str = "") -> str:
-        """Differences of headline readings, in LaTeX with the package booktabs."""
+        """Return the differences of headline readings in LaTeX with the booktabs package."""
         return latex(*self._table(), caption=caption, note="In brackets: 95 % intervals. p: adjusted by Holm's method.")
 
     def __str__(self) -> str:

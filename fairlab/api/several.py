@@ -1,4 +1,4 @@
-"""Many runs at once: all that lie below a folder."""
+"""Collections of runs: all runs below a folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairlab.reporting.tables.long_form import long_form, write_long_form
 from fairlab.reporting.tables.method_table import MethodTable, method_table
 from fairlab.types import FairlabError
 
-if TYPE_CHECKING:  # pandas takes a second to import
+if TYPE_CHECKING:  # importing pandas takes a second
     import pandas
 
 
@@ -44,16 +44,16 @@ class Runs:
         return long_form(self.records)
 
     def save(self, path: str | Path) -> None:
-        """Write that table into a file whose name ends in ``.csv`` or ``.parquet``."""
+        """Write the table of :meth:`to_pandas` to a ``.csv`` or ``.parquet`` file."""
         write_long_form(self.records, Path(path))
 
     def table(self, readings: Sequence[str] | None = None) -> MethodTable:
-        """Methods by readings, with deviations over seeds and the best where it is beyond chance.
+        """Return a table of methods by readings, with deviations over seeds; the best is marked if it is beyond chance.
 
-        Runs that differ in their seed alone are one method; a run of several models gives a row for each.
+        Runs that differ only in their seed count as one method; a run of several models gives one row per model.
 
         Args:
-            readings: such as ``seat/average/absolute_effect_size``; None takes all headline readings.
+            readings: Keys of readings such as ``seat/average/absolute_effect_size``, or None for all headline readings.
         """
         table = method_table(self.records, readings)
         sides = [side for record in self.records for side in sides_of(record)]
@@ -61,11 +61,11 @@ class Runs:
         return replace(table, titles={place: titles[place] for place in table.titles})
 
     def compare(self, before: int | str | Path, after: int | str | Path) -> Changes:
-        """What differs between two of the runs, paired item by item.
+        """Compare two of the runs, paired item by item.
 
         Args:
-            before: number of the run, or its folder; of a training, the trained model is meant.
-            after: the other run.
+            before: Number or folder of the baseline run; for a training run, the trained model is used.
+            after: Number or folder of the other run.
         """
         return Changes(compare_sides(side(self._chosen(before)), side(self._chosen(after))))
 
@@ -76,10 +76,10 @@ class Runs:
 
 
 def runs(folder: str | Path = "outputs") -> Runs:
-    """All runs below a folder.
+    """Return all runs below a folder.
 
     Raises:
-        FairlabError: there is no such folder, or no run in it.
+        FairlabError: If the folder does not exist or contains no run.
     """
     if not isinstance(folder, str | Path):
         raise FairlabError(f"runs takes the path of a folder, not {str(folder)[:60]}; give one, such as outputs")

@@ -1,1 +1,1 @@
-"""Backbones: pretrained models by name, as encoders of text."""
+"""Backbones: pretrained models by name, used as text encoders."""

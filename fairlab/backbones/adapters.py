@@ -1,10 +1,10 @@
-"""Low-rank adapters (LoRA) on a backbone: trained beside frozen weights, kept in a small file, merged at load.
+"""Low-rank adapters (LoRA) of a backbone: trained with frozen base weights, saved in a small file, merged at load.
 
 Source: Hu et al. 2022, "LoRA: Low-Rank Adaptation of Large Language Models", section 4.1: W + s B A.
 
-The file holds ``<module>.lora_A`` (rank, in) and ``<module>.lora_B`` (out, rank; the scale s is in it) for an adapted
-linear layer, and every other trained parameter, such as a language-modelling head's, under its own name; in float16
-unless another type is asked for.
+The file holds ``<module>.lora_A`` (rank, in) and ``<module>.lora_B`` (out, rank; includes the scale s) for each adapted
+linear layer. Every other trained parameter, such as one of a language-modelling head, is stored under its own name. The
+format is float16 unless another dtype is requested.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 EMBEDDED = Path(__file__).parent / "embedded"
 FILE = "adapters.safetensors"
-NAME = "default"  # peft's, for the only adapter of a model
+NAME = "default"  # peft's name for the only adapter of a model
 POOLER = r"pooler(\..*)?"
 
 
 def add_adapters(model: PreTrainedModel, rank: int) -> None:
-    """Put an adapter of a rank beside every linear layer of the encoder, in place.
+    """Add an adapter of the given rank to every linear layer of the encoder, in place.
 
-    Adapters and head are trained, and so is a pooler, which belongs to the head; the encoder's own weights, and a
-    decoder tied to its embeddings, are frozen.
+    Adapters and head are trained, and so is a pooler, which is part of the head. The encoder's own weights are frozen,
+    and so is a decoder tied to its embeddings.
     """
-    from peft import LoraConfig, inject_adapter_in_model  # takes seconds, which loading a backbone should not
+    from peft import LoraConfig, inject_adapter_in_model  # takes seconds, which loading a backbone should avoid
 
     pooler = POOLER if getattr(model.base_model, "pooler", None) is not None else None
     settings = LoraConfig(r=rank, lora_alpha=rank, target_modules="all-linear", exclude_modules=pooler)
     inject_adapter_in_model(settings, model.base_model)
     for module in _adapted(model).values():
-        vars(module)["cast_input_dtype_enabled"] = False  # autocast does it, without a detour over float32
+        vars(module)["cast_input_dtype_enabled"] = False  # autocast casts the inputs, without a detour through float32
     frozen = {
         id(parameter)
         for name, parameter in model.base_model.named_parameters()
@@ -66,7 +66,7 @@ def save_adapters(model: PreTrainedModel, file: Path, dtype: torch.dtype = torch
 
 
 def remove_adapters(model: PreTrainedModel) -> None:
-    """Put the frozen linear layers back in their places, as they were before training."""
+    """Restore the frozen linear layers, as they were before training."""
     for name, module in _adapted(model).items():
         parent, _, child = name.rpartition(".")
         setattr(model.get_submodule(parent), child, module.get_base_layer())
@@ -80,10 +80,10 @@ def _adapted(model: PreTrainedModel) -> dict[str, LoraLayer]:
 
 @torch.no_grad()
 def merge_adapters(model: PreTrainedModel, file: Path) -> None:
-    """Add the low-rank products of a file to the weights of a model, in place, and copy the other parameters over.
+    """Merge the low-rank products of a file into a model's weights, in place, and copy the other parameters.
 
     Raises:
-        FairlabError: the file belongs to another model.
+        FairlabError: If the file belongs to another model.
     """
     tensors = load_file(file)
     parameters: dict[str, nn.Parameter] = dict(model.named_parameters())
@@ -94,7 +94,7 @@ def merge_adapters(model: PreTrainedModel, file: Path) -> None:
         target = f"{module}.weight" if kind == "lora_B" else name
         new = value.float() @ tensors[f"{module}.lora_A"].float() if kind == "lora_B" else value.float()
         if isinstance(dict(model.named_modules()).get(module), Conv1D):
-            new = new.T  # GPT-2 keeps its weights the other way round
+            new = new.T  # GPT-2 stores its weights transposed
         if target not in parameters or parameters[target].shape != new.shape:
             raise FairlabError(f"{file.name} does not fit the model: it has no {target} of {tuple(new.shape)}")
         new = new.to(parameters[target])

@@ -1,4 +1,4 @@
-"""A pretrained model as an encoder of texts into embeddings."""
+"""Pretrained models as encoders of texts into embeddings."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from fairlab.backbones.published import Published
 
 TOKENS_PER_BATCH = 2048
-REMEMBERED = 2**26  # numbers in embeddings that are remembered; 256 MiB
+REMEMBERED = 2**26  # maximum number of cached embedding values; 256 MiB
 
 
 def pad(token_ids: Sequence[Sequence[int] | NDArray[np.int64]], padding_id: int) -> tuple[Tensor, Tensor]:
-    """Token ids of several texts as one (N, T) tensor padded to the longest, and its attention mask."""
+    """Pad token ids of N texts to the longest, T, and return them (N, T) with their attention mask (N, T)."""
     longest = max(len(ids) for ids in token_ids)
     input_ids = torch.full((len(token_ids), longest), padding_id)
     attention_mask = torch.zeros(len(token_ids), longest, dtype=torch.long)
@@ -38,10 +38,10 @@ def pad(token_ids: Sequence[Sequence[int] | NDArray[np.int64]], padding_id: int)
 
 
 def batches_by_tokens(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Positions of texts in batches of similar length, none above ``budget`` padded tokens (one text may be)."""
+    """Yield batches of text positions of similar length, within ``budget`` padded tokens unless one text exceeds it."""
     batch: list[int] = []
     for position in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
-        # The first text of a batch is its longest, so it sets the padded length.
+        # The first text of a batch is the longest, so it sets the padded length.
         if batch and (len(batch) + 1) * lengths[batch[0]] > budget:
             yield batch
             batch = []
@@ -51,38 +51,39 @@ def batches_by_tokens(lengths: Sequence[int], budget: int) -> Iterator[list[int]
 
 
 def batch_progress(batches: Sequence[list[int]], title: str) -> Iterable[list[int]]:
-    """The batches, with a progress bar where there is a title and a terminal."""
+    """Return the batches, with a progress bar if there is a title and a terminal."""
     return track(batches, title, disable=not title or not sys.stderr.isatty(), transient=True)
 
 
 def body(model: PreTrainedModel) -> nn.Module:
-    """The part of a language model whose last hidden state its head reads."""
-    decoder = getattr(model.base_model, "decoder", None)  # where there is one (OPT), models go around what wraps it
+    """Return the part of a language model whose last hidden state the head reads."""
+    decoder = getattr(model.base_model, "decoder", None)  # models that have one (OPT) bypass its wrapper
     return decoder if isinstance(decoder, PreTrainedModel) else model.base_model
 
 
-# How long texts are dealt with: fairlab.evaluate has the key at its top, a training in its backbone.
+# How to change the length limit: fairlab.evaluate has a top-level key, a training run has a backbone setting.
 RAISE_LENGTH = "raise it (in a training, backbone.max_length)"
 
 
 class Backbone(nn.Module):
-    """Texts to embeddings by a transformers model, a tokenizer and a pooling.
+    """Text encoder made from a transformers model, a tokenizer and a pooling.
 
     Args:
-        model: an encoder, or a language model around one, whose head is kept for export and for the likelihood scorers.
-        tokenizer: the tokenizer that the model was trained with.
-        pooling: how token vectors become one: ``cls``: the first token's last hidden state; ``mean``: the mean over all
-            tokens but padding; ``published``: as the modules of ``published`` make it.
-        max_length: tokens per text, special ones included; longer texts are cut.
-        normalize: whether embeddings are scaled to unit length; not looked at where ``published`` makes them.
-        published: what sentence-transformers puts around the model; None where nothing stands there.
+        model: Encoder, or language model around one; its head is kept for export and for the likelihood scorers.
+        tokenizer: Tokenizer that the model was trained with.
+        pooling: Method that reduces token vectors to one: ``cls`` for the first token's last hidden state, ``mean`` for
+            the mean over all non-padding tokens, or ``published`` for the modules of ``published``.
+        max_length: Maximum number of tokens per text, including special tokens; longer texts are cut.
+        normalize: Whether embeddings are scaled to unit length; ignored if ``published`` computes them.
+        published: Modules of sentence-transformers around the model, or None if there are no such modules.
 
     Attributes:
-        cut: hashes of the texts that :meth:`embed` cut at ``max_length``; whoever counts them empties it first.
-        entries: how many entries of text a causal LM was tuned on; None where nobody said.
-        subtraction: what is subtracted when pairs are classified; see :mod:`fairlab.backbones.subtraction`.
-        unread: names of weights in the model's file that its configuration leaves out.
-        on_first_embedding: function that is called once, before the first text is embedded; None calls none.
+        cut: Hashes of the texts that :meth:`embed` cut at ``max_length``; a caller that counts them clears the set
+            first.
+        entries: Number of text entries that a causal LM was tuned on, or None if unknown.
+        subtraction: Correction that is subtracted when pairs are classified; see :mod:`fairlab.backbones.subtraction`.
+        unread: Names of weights in the model's file that its configuration omits.
+        on_first_embedding: Function that is called once, before the first text is embedded, or None.
     """
 
     def __init__(
@@ -111,38 +112,38 @@ class Backbone(nn.Module):
         self.padding_id = int(tokenizer.pad_token_id or 0)
         self.subtraction: Subtraction | None = None
         self._remembered: dict[str, Tensor] | None = None
-        self.train(model.training)  # one mode for both, so that embed restores what it found
+        self.train(model.training)  # same mode for both, so that embed restores the previous one
 
     @property
     def transformer(self) -> nn.Module:
-        """The model without its language-modelling head."""
+        """Return the model without its language-modelling head."""
         return self.model.base_model
 
     @property
     def projection(self) -> Tensor | None:
-        """What the last hidden states are multiplied by, (D, D); see :mod:`fairlab.backbones.projection`."""
+        """Return the matrix (D, D) that multiplies the last hidden states; see :mod:`fairlab.backbones.projection`."""
         return getattr(body(self.model), "projection", None)
 
     @property
     def width(self) -> int:
-        """Length of an embedding."""
+        """Return the length of an embedding."""
         return self.hidden_width if self.published is None else self.published.width
 
     @property
     def hidden_width(self) -> int:
-        """Length of a token's hidden state."""
+        """Return the length of a token's hidden state."""
         return self.model.config.hidden_size
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """Return the device of the weights."""
         return self.model.device
 
     def digest(self) -> str:
-        """SHA-256 of the weights that make embeddings, in memory: equal for models that embed alike."""
+        """Return the SHA-256 of the in-memory weights that determine embeddings: equal for models that embed alike."""
         found = hashlib.sha256()
         for name, tensor in sorted(self.transformer.state_dict().items()):
-            if not name.startswith("pooler."):  # never used for an embedding, and left out of a masked LM
+            if not name.startswith("pooler."):  # never used for an embedding, and absent from a masked LM
                 found.update(name.encode())
                 found.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
         for tensor in self.readout.state_dict().values() if self.readout is not None else ():
@@ -152,15 +153,15 @@ class Backbone(nn.Module):
         return found.hexdigest()
 
     def tokenize(self, texts: Iterable[str]) -> list[list[int]]:
-        """Token ids per text, special tokens included, cut at ``max_length``."""
+        """Return token ids per text, including special tokens, cut at ``max_length``."""
         return self.tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
 
     def is_cut(self, token_ids: Sequence[Sequence[int]], *texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether ``max_length`` left it fewer ``token_ids`` than it has.
+        """Return for each text whether ``max_length`` cut it to the given ``token_ids``.
 
         Args:
-            token_ids: ids per text, special tokens included.
-            texts: the texts; of pairs, two sequences.
+            token_ids: Token ids per text, including special tokens.
+            texts: Sequence of texts; for pairs, two sequences.
         """
         cut = [False] * len(token_ids)
         full = [row for row, ids in enumerate(token_ids) if len(ids) >= self.max_length]
@@ -171,16 +172,16 @@ class Backbone(nn.Module):
         return cut
 
     def tokenize_to_embed(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids per text as :meth:`embed` reads it: behind the model's own prompt, where it has one."""
+        """Return token ids per text as :meth:`embed` reads it, after the model's own prompt if it has one."""
         return self.tokenize(texts) if self.published is None else self.published.token_ids(texts)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Embeddings (N, D) of token ids (N, T) with a mask that is 0 at padding."""
+        """Return embeddings (N, D) of token ids (N, T) with a mask that is 0 at padding."""
         hidden = self.transformer(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         return self.pool(hidden, attention_mask)
 
     def pool(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
-        """Embeddings (N, D) of last hidden states (N, T, H)."""
+        """Return embeddings (N, D) of last hidden states (N, T, H)."""
         if self.published is not None:
             return self.published.pool(hidden, attention_mask)
         embedding = first_token(hidden) if self.pooling == "cls" else token_mean(hidden, attention_mask)
@@ -188,7 +189,7 @@ class Backbone(nn.Module):
 
     @contextmanager
     def measuring(self) -> Iterator[None]:
-        """Dropout off and no gradients inside; the mode found is restored."""
+        """Disable dropout and gradients within the context; the previous mode is restored."""
         was_training = self.training
         self.eval()
         try:
@@ -199,7 +200,7 @@ class Backbone(nn.Module):
 
     @contextmanager
     def remembering(self) -> Iterator[None]:
-        """Inside, a text that was embedded is not embedded again, as far as memory goes; weights must stay the same."""
+        """Cache embeddings within the context, up to a memory limit; the weights must not change."""
         found, self._remembered = self._remembered, {}
         try:
             yield
@@ -207,12 +208,12 @@ class Backbone(nn.Module):
             self._remembered = found
 
     def embed(self, texts: Sequence[str], *, budget: int = TOKENS_PER_BATCH, progress: str = "") -> Tensor:
-        """Embeddings (N, D) of texts in input order: float32, on the CPU, dropout off, each distinct text once.
+        """Return embeddings (N, D) of texts in input order: float32, on the CPU, no dropout, each distinct text once.
 
         Args:
-            texts: any number of texts.
-            budget: number of padded tokens per forward pass.
-            progress: title of a progress bar, shown on a terminal only.
+            texts: Any number of texts.
+            budget: Number of padded tokens per forward pass.
+            progress: Title of a progress bar, shown on a terminal only.
         """
         if self.on_first_embedding is not None:
             check, self.on_first_embedding = self.on_first_embedding, None
@@ -245,7 +246,7 @@ class Backbone(nn.Module):
 
 
 class Subtraction(nn.Module):
-    """What is subtracted, how much of it, and in which space: ``logits`` or ``probabilities``."""
+    """Subtracted model, scale of the subtraction, and its space: ``logits`` or ``probabilities``."""
 
     def __init__(self, model: PreTrainedModel, scale: float, space: str) -> None:
         super().__init__()
@@ -254,7 +255,7 @@ class Subtraction(nn.Module):
         self.space = space
 
     def forward(self, outputs: Tensor, alone: Tensor) -> Tensor:
-        """Outputs (N, L) of pairs less those (N, L) of their second texts alone."""
+        """Return the outputs (N, L) of pairs minus the scaled outputs (N, L) of their second texts alone."""
         if self.space == "logits":
             return outputs - self.scale * alone
         return outputs.softmax(dim=1) - self.scale * alone.softmax(dim=1)

@@ -1,4 +1,4 @@
-"""Causal language models as judges of how likely a text is."""
+"""Causal language models as scorers of text likelihood."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHAT_TURN, DOCUMENT = "<|im_start|>", "<|endoftext|>"
 
 
 def find_start_token(tokenizer: PreTrainedTokenizerBase) -> str | None:
-    """The token to stand before a text; see ``CausalLM``. After a chat turn's opening, a model expects a role."""
+    """Return the token to prepend to a text (see ``CausalLM``); after a chat turn's opening, a model expects a role."""
     if tokenizer.bos_token not in (None, CHAT_TURN):
         return str(tokenizer.bos_token)
     if DOCUMENT in tokenizer.get_vocab():
@@ -27,32 +27,33 @@ def find_start_token(tokenizer: PreTrainedTokenizerBase) -> str | None:
 
 
 def begins_every_input(tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Return whether a tokenizer has a token that begins every input, as those of Gemma and Llama do.
+    """Return whether a tokenizer has a token that begins every input, as the tokenizers of Gemma and Llama do.
 
-    The beginning of sequence of GPT-2 and its kin is also the end: it separates documents, and a model has seen inputs
-    that begin within one.
+    The beginning-of-sequence token of GPT-2 and related models is also the end token. It separates documents, and these
+    models have seen inputs that begin within a document.
     """
     return tokenizer.bos_token not in (None, CHAT_TURN, DOCUMENT, tokenizer.eos_token)
 
 
 class CausalLM:
-    """Log-probabilities of texts token by token, each given the tokens before it.
+    """Scorer of per-token log-probabilities of texts, each token given the tokens before it.
 
-    Every number is a log-softmax over the whole vocabulary, in nats, dropout off, computed in the backbone's dtype.
-    The first token of a text is scored given ``start_token``: the tokenizer's beginning of sequence (GPT-2:
-    ``<|endoftext|>``, Llama: ``<s>``); where that opens a chat turn or is missing, what separates the documents of
-    pretraining, ``<|endoftext|>``; else the end of sequence. No other special token is added.
+    Every number is a log-softmax over the whole vocabulary, in nats, with dropout off, computed in the backbone's
+    dtype. The first token of a text is scored given ``start_token``. This is the tokenizer's beginning of sequence
+    (GPT-2: ``<|endoftext|>``, Llama: ``<s>``). If that token opens a chat turn or is missing, it is ``<|endoftext|>``,
+    which separates the documents of pretraining, and otherwise the end of sequence. No other special token is added.
 
     Args:
-        backbone: a causal LM with its tokenizer.
-        budget: number of tokens per forward pass.
+        backbone: Causal LM with its tokenizer.
+        budget: Number of tokens per forward pass.
 
     Attributes:
-        start_token: the token that stands before every text.
-        cut: number of texts so far that had more than ``max_length`` tokens, ``start_token`` included, and were cut.
+        start_token: Token that is prepended to every text.
+        cut: Number of texts so far that were cut because they exceeded ``max_length`` tokens, including
+            ``start_token``.
 
     Raises:
-        CannotScore: the model has no causal-LM head, sees what comes after, or its tokenizer lacks a start.
+        CannotScore: If the model has no causal-LM head, attends to later tokens, or its tokenizer has no start token.
     """
 
     def __init__(self, backbone: Backbone, *, budget: int = TOKENS_PER_BATCH) -> None:
@@ -73,20 +74,20 @@ class CausalLM:
     def token_log_probabilities(
         self, texts: Sequence[str], *, start_apart: bool = False, stride: int | None = None, progress: str = ""
     ) -> list[NDArray[np.float64]]:
-        """Per text the log-probability of each of its tokens given those before it, in input order.
+        """Return one array per text with the log-probability of each token given those before it, in input order.
 
         Args:
-            texts: any number of texts; each distinct one is scored once. A text without tokens gives an empty array.
-            start_apart: show ``start_token`` to the first token of a text alone; the others see the text without it,
-                which is how the codes of StereoSet and of bias-bench feed GPT-2.
-            stride: do not cut long texts, but move a window of ``max_length`` tokens over them by so many. A
-                token past the first window is scored given at least ``max_length`` - 1 - ``stride`` tokens before it;
-                see :func:`begins_every_input` for when later windows begin with ``start_token``. Not together with
+            texts: Any number of texts; each distinct text is scored once. A text without tokens gives an empty array.
+            start_apart: Whether only the first token of a text sees ``start_token``; the other tokens see the text
+                without it, as in the code of StereoSet and of bias-bench for GPT-2.
+            stride: Number of tokens to move a window of ``max_length`` tokens over long texts, or None to cut them. A
+                token after the first window is scored given at least ``max_length`` - 1 - ``stride`` tokens before it;
+                see :func:`begins_every_input` for when later windows begin with ``start_token``. Incompatible with
                 ``start_apart``.
-            progress: title of a progress bar, shown on a terminal only.
+            progress: Title of a progress bar, shown on a terminal only.
 
         Raises:
-            FairlabError: the stride is out of range.
+            FairlabError: If the stride is out of range.
         """
         if stride is not None:
             return self._score_in_windows(texts, stride, progress)
@@ -100,20 +101,20 @@ class CausalLM:
     def log_likelihoods(
         self, texts: Sequence[str], *, start_apart: bool = False, stride: int | None = None, progress: str = ""
     ) -> LogLikelihoods:
-        """Log-likelihood of each text and the number of its tokens; see ``token_log_probabilities``."""
+        """Return the log-likelihood and token count of each text; see ``token_log_probabilities``."""
         found = self.token_log_probabilities(texts, start_apart=start_apart, stride=stride, progress=progress)
         return LogLikelihoods.of(found)
 
     def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
-        """Log-likelihood of each second text given the first, in input order.
+        """Return the log-likelihood of each second text given the first, in input order.
 
-        A pair is tokenized as one string, nothing put between: a continuation brings its own leading space. A token
-        that reaches over the boundary counts to the continuation. A pair that is too long loses the start of its
+        A pair is tokenized as one string without a separator: a continuation includes its own leading space. A token
+        that spans the boundary counts as part of the continuation. A pair that is too long loses the start of its
         context first, then the end of its continuation.
 
         Args:
-            pairs: (context, continuation) pairs; an empty context is ``start_token`` alone.
-            progress: title of a progress bar, shown on a terminal only.
+            pairs: (context, continuation) pairs; an empty context means ``start_token`` alone.
+            progress: Title of a progress bar, shown on a terminal only.
         """
         if not pairs:
             return LogLikelihoods.of([])
@@ -134,10 +135,10 @@ class CausalLM:
         return LogLikelihoods.of(self._score(asked, progress))
 
     def _score_in_windows(self, texts: Sequence[str], stride: int, progress: str) -> list[NDArray[np.float64]]:
-        """Log-probabilities of all tokens of each text, however long.
+        """Return log-probabilities of all tokens of each text, regardless of its length.
 
-        Models that were trained with a start token in every input give nonsense without it, so every window has it in
-        the place of one token of context. For other models, later windows hold text alone.
+        Models that were trained with a start token in every input give meaningless results without it, so every window
+        contains it instead of one token of context. For other models, later windows contain only text.
         """
         length = self.backbone.max_length
         if not 1 <= stride < length:
@@ -160,7 +161,7 @@ class CausalLM:
         return [np.concatenate(found[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids per text without special tokens, cut where ``start_token`` and they exceed ``max_length``."""
+        """Return token ids per text without special tokens, cut to ``max_length`` including ``start_token``."""
         if not texts:
             return []
         token_ids = self.backbone.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
@@ -169,7 +170,7 @@ class CausalLM:
         return [ids[:room] for ids in token_ids]
 
     def _score(self, asked: Sequence[tuple[int, list[int]]], progress: str) -> list[NDArray[np.float64]]:
-        """Per text, given the position of the first token to score, the log-probabilities from there on."""
+        """Return log-probabilities per text, from the given position of the first scored token to the end."""
         keys = [(first, *ids) for first, ids in asked]
         distinct = [key for key in dict.fromkeys(keys) if len(key) - 1 > key[0]]
         scores: dict[tuple[int, ...], NDArray[np.float64]] = {}
@@ -178,7 +179,8 @@ class CausalLM:
                 batches_of_one_length([len(key) - 2 for key in distinct], self.budget), progress
             ):
                 texts = [distinct[position] for position in batch]
-                # The hidden state at a position tells of the token after it, so nothing is read off the last.
+                # The hidden state at a position predicts the next token, so the state at the last position is not
+                # needed.
                 token_ids = [ids[:-1] for _, *ids in texts]
                 scored = [(row, k) for row, (first, *ids) in enumerate(texts) for k in range(first, len(ids))]
                 targets = Targets(
@@ -190,7 +192,7 @@ class CausalLM:
         return [scores.get(key, np.empty(0)) for key in keys]
 
     def _sees_ahead(self) -> bool:
-        """Whether the state at the first token depends on the second, as in a BERT not configured as a decoder."""
+        """Return whether the first state depends on the second token, as in a BERT not configured as a decoder."""
         other_id = (self.start_id + 1) % self.backbone.model.config.vocab_size
         input_ids = torch.tensor([[self.start_id, self.start_id], [self.start_id, other_id]])
         with self.backbone.measuring():

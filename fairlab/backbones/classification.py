@@ -1,4 +1,4 @@
-"""Sequence classifiers: a head on a backbone that reads a text, or a pair of texts, as one label or one score."""
+"""Sequence classifiers: backbones with a head that maps a text, or a pair of texts, to one label or one score."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batch_progres
 from fairlab.backbones.scoring import batches_of_one_length
 from fairlab.types import CannotScore, FairlabError
 
-SCORE = ("score",)  # the only output of a regression, or of a choice between texts
+SCORE = ("score",)  # only output of a regression, or of a choice between texts
 Pair = tuple[str, str | None]
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Texts, or pairs of texts, as token ids.
+    """Token ids of texts or pairs of texts.
 
     Attributes:
-        token_ids: token ids of each text or pair, special tokens included, cut at the backbone's ``max_length`` (of a
-            pair, the longer text first).
-        segments: segment of every token: 0 in the first text and 1 in the second; None where the model has no segments.
-        cut: number of texts or pairs that were cut.
+        token_ids: Token ids of each text or pair, including special tokens, cut at the backbone's ``max_length`` (for a
+            pair, the longer text is cut first).
+        segments: Segment of every token: 0 in the first text and 1 in the second, or None if the model has no segments.
+        cut: Number of texts or pairs that were cut.
     """
 
     token_ids: list[list[int]]
@@ -43,9 +43,9 @@ class Encoded:
 
 
 def encode(backbone: Backbone, pairs: Sequence[Pair]) -> Encoded:
-    """Token ids of texts (pairs without a second one) or of pairs, as the tokenizer joins two texts.
+    """Tokenize single texts (pairs without a second text) or pairs, joined as the tokenizer joins two texts.
 
-    A tokenizer that would put nothing between them, as those of most causal LMs, gets a line break there.
+    If the tokenizer would join them without a separator, as with most causal LMs, a line break is inserted.
     """
     tokenizer = backbone.tokenizer
     columns = [[first for first, _ in pairs]]
@@ -62,20 +62,20 @@ def encode(backbone: Backbone, pairs: Sequence[Pair]) -> Encoded:
 
 
 def outputs(model: PreTrainedModel, input_ids: Tensor, attention_mask: Tensor, segments: Tensor | None) -> Tensor:
-    """What the head gives: (N, L) float32 for token ids (N, T) with a mask that is 0 at padding."""
+    """Return the head's outputs (N, L), float32, for token ids (N, T) with a mask that is 0 at padding."""
     more = {} if segments is None else {"token_type_ids": segments}
     return model(input_ids=input_ids, attention_mask=attention_mask, **more).logits.float()
 
 
 def with_classifier(backbone: Backbone, labels: Sequence[str]) -> PreTrainedModel:
-    """The backbone's encoder under a new, untrained head with one output for each label.
+    """Return the backbone's encoder with a new, untrained head with one output per label.
 
-    It is the sequence classifier that transformers has for the architecture; any other head is left behind. A pooler
-    that the head needs and the encoder lacks is new, too.
+    The model is the sequence classifier that transformers provides for the architecture; any other head is dropped. A
+    pooler that the head needs and the encoder lacks is also new.
 
     Raises:
-        FairlabError: transformers knows no sequence classifier of this architecture, or the encoder's embeddings are
-            multiplied by a matrix, which would be lost.
+        FairlabError: If transformers has no sequence classifier for this architecture, or if the encoder's embeddings
+            are multiplied by a matrix, which would be lost.
     """
     model = backbone.model
     refuse_projection(backbone)
@@ -87,15 +87,15 @@ def with_classifier(backbone: Backbone, labels: Sequence[str]) -> PreTrainedMode
     config.id2label = dict(enumerate(labels))
     config.label2id = {label: number for number, label in enumerate(labels)}
     config.problem_type = None if len(labels) > 1 else "regression"
-    if config.pad_token_id is None:  # by it a causal LM's head finds the last token of a padded text
+    if config.pad_token_id is None:  # lets a causal LM's head find the last token of a padded text
         config.pad_token_id = backbone.padding_id
     classifier = AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)
-    classifier.base_model.load_state_dict(model.base_model.state_dict(), strict=False)  # strict: but for the pooler
+    classifier.base_model.load_state_dict(model.base_model.state_dict(), strict=False)  # strict except for the pooler
     return classifier.to(model.device, model.dtype).train(model.training)
 
 
 def refuse_projection(backbone: Backbone) -> None:
-    """Raise where what debiases an encoder is a matrix behind its hidden states, which a new head would not read."""
+    """Raise if the encoder is debiased by a matrix applied to its hidden states, which a new head would ignore."""
     if backbone.projection is not None:
         raise FairlabError(
             "a classifier starts from hidden states, and what debiases this encoder is a projection or linear map "
@@ -105,18 +105,18 @@ def refuse_projection(backbone: Backbone) -> None:
 
 
 class Classifier:
-    """Outputs of a sequence classifier, the labels in the order asked for.
+    """Sequence classifier whose outputs follow the requested order of labels.
 
     Args:
-        backbone: a sequence classifier with its tokenizer.
-        labels: names of the labels of a task; ``SCORE`` for scores.
-        budget: number of tokens per forward pass.
+        backbone: Sequence classifier with its tokenizer.
+        labels: Names of the labels of a task, or ``SCORE`` for scores.
+        budget: Number of tokens per forward pass.
 
     Attributes:
-        cut: number of pairs so far that were longer than ``max_length``.
+        cut: Number of pairs so far that were longer than ``max_length``.
 
     Raises:
-        CannotScore: the model has no such head, or its labels are not the task's.
+        CannotScore: If the model has no such head, or if its labels differ from the task's labels.
     """
 
     def __init__(self, backbone: Backbone, labels: Sequence[str], *, budget: int = TOKENS_PER_BATCH) -> None:
@@ -137,11 +137,11 @@ class Classifier:
         self.order = [own.index(label) for label in wanted]
 
     def outputs(self, pairs: Sequence[Pair], *, progress: str = "") -> NDArray[np.float32]:
-        """Outputs (N, L) of texts or pairs in input order: float32, dropout off, whatever else is in a batch.
+        """Return outputs (N, L) of texts or pairs in input order: float32, dropout off, independent of the batch.
 
         Args:
-            pairs: one or more pairs of texts, all with a second text or none.
-            progress: title of a progress bar, shown on a terminal only.
+            pairs: One or more pairs of texts; either all or no pairs have a second text.
+            progress: Title of a progress bar, shown on a terminal only.
         """
         found = self._outputs(self.backbone.model, pairs, progress)
         subtraction = self.backbone.subtraction
@@ -151,7 +151,7 @@ class Classifier:
         return subtraction(torch.from_numpy(found), torch.from_numpy(alone)).numpy()
 
     def _outputs(self, model: PreTrainedModel, pairs: Sequence[Pair], progress: str) -> NDArray[np.float32]:
-        """Outputs (N, L) of a model."""
+        """Return outputs (N, L) of a model."""
         backbone = self.backbone
         encoded = encode(backbone, pairs)
         self.cut += encoded.cut

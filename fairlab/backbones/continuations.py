@@ -1,4 +1,4 @@
-"""Greedy continuations of many contexts by a causal LM, up to a number of characters."""
+"""Greedy continuations of contexts by a causal LM, up to a number of characters."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.scoring import apply_head
 from fairlab.types import CannotScore
 
-UNFINISHED = "\N{REPLACEMENT CHARACTER}"  # what a tokenizer gives for the first bytes of a character
+UNFINISHED = "\N{REPLACEMENT CHARACTER}"  # decoded form of an incomplete character
 
 
 def continuations(
     scorer: CausalLM, contexts: Sequence[str], *, characters: int, budget: int = TOKENS_PER_BATCH, progress: str = ""
 ) -> list[str]:
-    """The first characters a model writes after each context, in input order.
+    """Return the first characters that a model writes after each context, in input order.
 
-    Greedy: the likeliest token at each step. The model sees its start token, as where it scores a text, and the
-    context. Contexts of similar length go through it together, padded at their start where nothing attends to, with
-    their keys and values kept, and leave the batch as soon as they have enough characters. A continuation is shorter,
-    and may be empty, where the model ends the text, or where its length or four tokens a character have run out.
+    Decoding is greedy: the most likely token at each step. The model sees the context after its start token, as when it
+    scores a text. Contexts of similar length share a batch, with masked padding at their start and cached keys and
+    values, and leave the batch when they have enough characters. A continuation is shorter, and may be empty, if the
+    model ends the text, or if the maximum length or the limit of four tokens per character is reached.
 
     Args:
-        scorer: scorer of the causal LM that writes; its ``cut`` counts the contexts that lost their start to leave
+        scorer: Scorer of the causal LM that writes; its ``cut`` counts the contexts whose start was removed to make
             room.
-        contexts: any number of texts to continue; each distinct one is continued once.
-        characters: length of a continuation in characters, at least 1, leading blanks included.
-        budget: number of padded tokens per forward pass.
-        progress: title of a progress bar, shown on a terminal only.
+        contexts: Any number of texts to continue; each distinct context is continued once.
+        characters: Length of a continuation in characters, at least 1, including leading spaces.
+        budget: Number of padded tokens per forward pass.
+        progress: Title of a progress bar, shown on a terminal only.
 
     Raises:
-        CannotScore: the model's length leaves no room for a context, taking a token for a character.
+        CannotScore: If the model's maximum length leaves no room for a context, assuming one token per character.
     """
     backbone = scorer.backbone
     room = backbone.max_length - 1 - characters
@@ -57,7 +57,7 @@ def continuations(
 
 
 def _write(scorer: CausalLM, prompts: Sequence[list[int]], characters: int) -> list[str]:
-    """Continuations of prompts, the longest first."""
+    """Return the continuations of prompts, which are sorted by length in descending order."""
     backbone = scorer.backbone
     ends = {scorer.start_id, backbone.tokenizer.eos_token_id}
     given = [_decoded(scorer, ids) for ids in prompts]
@@ -75,7 +75,7 @@ def _write(scorer: CausalLM, prompts: Sequence[list[int]], characters: int) -> l
             if token in ends:
                 continue
             written[row].append(token)
-            # Of context and continuation together: some tokenizers drop a blank at the start of what they decode.
+            # Decode context and continuation together: some tokenizers drop a space at the start of the decoded text.
             texts[row] = _decoded(scorer, written[row])[len(given[row]) :]
             if len(texts[row].rstrip(UNFINISHED)) < characters and len(written[row]) < most[row]:
                 going.append(place)
@@ -92,13 +92,13 @@ def _decoded(scorer: CausalLM, token_ids: list[int]) -> str:
 
 
 def _next_tokens(scorer: CausalLM, feed: Tensor, mask: Tensor, cache: DynamicCache) -> Tensor:
-    """The likeliest next token of each row (B,), given what the cache holds and the tokens fed (B, T).
+    """Return the most likely next token of each row (B,), given the cache and the tokens fed (B, T).
 
-    The mask (B, S) is 1 at what the row holds of the cached and fed tokens, 0 at padding.
+    The mask (B, S) is 1 at the row's cached and fed tokens, 0 at padding.
     """
     model, device = scorer.backbone.model, scorer.backbone.device
     places = {}
-    if "position_ids" in signature(body(model).forward).parameters:  # others go by distance, or by the mask
+    if "position_ids" in signature(body(model).forward).parameters:  # others use relative positions, or the mask
         places["position_ids"] = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -feed.shape[1] :].to(device)
     output = body(model)(
         input_ids=feed.to(device), attention_mask=mask.to(device), past_key_values=cache, use_cache=True, **places

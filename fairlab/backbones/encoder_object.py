@@ -1,4 +1,4 @@
-"""Any function from texts to vectors, measured by its embeddings alone."""
+"""Wrapper for any function from texts to vectors, measured by its embeddings alone."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from torch import Tensor
 
 from fairlab.types import CannotScore
 
-PROBES = ("She is a nurse.", "He is a nurse.", "The river was wide.")  # texts by whose vectors objects are told apart
-AT_ONCE = 1024  # texts per call
+PROBES = ("She is a nurse.", "He is a nurse.", "The river was wide.")  # texts whose vectors distinguish objects
+AT_ONCE = 1024  # maximum number of texts per call
 
 
 class EncoderObject:
-    """A function from texts to vectors as a model that benchmarks of embeddings can measure.
+    """Function from texts to vectors, as a model for embedding benchmarks.
 
     Args:
-        encode: function from a list of N texts to N vectors of one length: an array, a tensor or lists of numbers.
-        name: name of the object in messages.
+        encode: Function from a list of N texts to N vectors of one length: an array, a tensor or lists of numbers.
+        name: Name of the object in messages.
 
     Attributes:
-        on_first_embedding: function that is called once, before the first text is embedded; None calls none.
+        on_first_embedding: Function that is called once, before the first text is embedded, or None.
     """
 
     def __init__(self, encode: Callable[[list[str]], Any], name: str) -> None:
@@ -34,19 +34,19 @@ class EncoderObject:
         self.on_first_embedding: Callable[[EncoderObject], object] | None = None
 
     def __repr__(self) -> str:
-        """Say what it is."""
+        """Return a short description of the object."""
         return f"{self.name}, measured by its embeddings alone"
 
     def embed(self, texts: Sequence[str], *, budget: int = 0, progress: str = "") -> Tensor:
-        """Return embeddings (N, D) of texts in input order: float32, on the CPU, each distinct text asked once.
+        """Return embeddings (N, D) of texts in input order: float32, on the CPU, each distinct text embedded once.
 
         Args:
-            texts: any number of texts.
-            budget: not used, as the object makes its own batches.
-            progress: not used.
+            texts: Any number of texts.
+            budget: Unused; the object forms its own batches.
+            progress: Unused.
 
         Raises:
-            CannotScore: the object gives something else than finite vectors of one length, one for each text.
+            CannotScore: If the object does not return one finite vector per text, all of one length.
         """
         del budget, progress
         if self.on_first_embedding is not None:
@@ -83,15 +83,15 @@ class EncoderObject:
         return hashlib.sha256(self.embed(PROBES).numpy().tobytes()).hexdigest()
 
     def remembering(self) -> AbstractContextManager[None]:
-        """Return a context that does nothing: the object is asked again for a text of an earlier call."""
+        """Return a context without effect: the object embeds a text again in each call."""
         return nullcontext()
 
     @property
     def model(self) -> NoReturn:
-        """Raise: there are no weights to score likelihoods by, or to train.
+        """Raise: the object has no weights for likelihood scoring or training.
 
         Raises:
-            CannotScore: always.
+            CannotScore: Always.
         """
         self._refuse()
 
@@ -100,7 +100,7 @@ class EncoderObject:
         """Raise, as :attr:`model`.
 
         Raises:
-            CannotScore: always.
+            CannotScore: Always.
         """
         self._refuse()
 
@@ -109,7 +109,7 @@ class EncoderObject:
         """Raise, as :attr:`model`.
 
         Raises:
-            CannotScore: always.
+            CannotScore: Always.
         """
         self._refuse()
 

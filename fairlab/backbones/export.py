@@ -1,4 +1,4 @@
-"""Writing a trained model so that transformers and sentence-transformers load it."""
+"""Export of a trained model in a format that transformers and sentence-transformers can load."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MODULES = "sentence_transformers.models"
 
 
 def export_backbone(backbone: Backbone, folder: Path, card: str) -> None:
-    """Write weights (safetensors), tokenizer, sentence-transformers modules and a model card into ``folder``.
+    """Write weights (safetensors), tokenizer, sentence-transformers modules and a model card to ``folder``.
 
-    An encoder-decoder has no such modules. A masked LM keeps its head, which ``AutoModel`` leaves out and
-    ``AutoModelForMaskedLM`` loads. A projection becomes a dense layer of sentence-transformers; transformers alone
-    knows nothing of it. What sentence-transformers puts around the model is written as it was read. The folder appears
-    whole, replacing an older one.
+    An encoder-decoder has no such modules. A masked LM keeps its head, which ``AutoModel`` omits and
+    ``AutoModelForMaskedLM`` loads. A projection becomes a dense layer of sentence-transformers, which transformers
+    alone ignores. The sentence-transformers modules around the model are written as they were read. The folder appears
+    atomically, replacing an existing one.
     """
     with no_space_is_one_sentence(folder), folder_replaced_when_written(folder) as temporary:
         if backbone.published is not None:
@@ -34,7 +34,7 @@ def export_backbone(backbone: Backbone, folder: Path, card: str) -> None:
 
 
 def _write_sentence_transformers_files(backbone: Backbone, folder: Path) -> None:
-    """The few files by which sentence-transformers rebuilds pooling, projection and normalisation."""
+    """Write the files that sentence-transformers needs to rebuild pooling, projection and normalisation."""
     names = (
         ["Transformer", "Pooling"] + ["Dense"] * (backbone.projection is not None) + ["Normalize"] * backbone.normalize
     )

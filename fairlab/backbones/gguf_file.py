@@ -1,4 +1,4 @@
-"""Weights in a GGUF file, which transformers reads back to a wider number format: what it does not check by itself."""
+"""Checks for GGUF files, whose weights transformers converts back to a wider number format."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     import torch
     from transformers import PretrainedConfig
 
-MAGIC = b"GGUF"  # the first bytes of every such file
-WORKING_BYTES = 8  # a value of the tensor being read: once as float32, and once more as a copy
+MAGIC = b"GGUF"  # first bytes of every GGUF file
+WORKING_BYTES = 8  # bytes per value of the tensor being read: its float32 values and a copy
 
 
 def refuse_without_reader(gguf: str) -> None:
-    """Refuse where the package that reads the format is missing.
+    """Raise if the package that reads the format is not installed.
 
     Raises:
-        FairlabError: it is.
+        FairlabError: If the package is missing.
     """
     if importlib.util.find_spec("gguf") is None:
         raise FairlabError(f"reading {gguf} needs the Python package 'gguf', which is not installed: pip install gguf")
 
 
 def refuse_other_files(file: Path) -> None:
-    """Refuse a file of another format, before any library makes what it can of it.
+    """Raise for a file of another format, before a library tries to interpret it.
 
     Raises:
-        FairlabError: it is not there, or does not begin as GGUF does.
+        FairlabError: If the file does not exist or does not begin with the GGUF signature.
     """
     if not file.is_file():
         raise FairlabError(f"there is no file {file}; name one that is there as backbone.gguf")
@@ -47,18 +47,18 @@ def refuse_other_files(file: Path) -> None:
 
 
 def refuse_without_memory(name: str, config: PretrainedConfig, dtype: torch.dtype) -> None:
-    """Refuse a model that will not fit, before minutes are spent on reading it.
+    """Raise if a model will not fit into memory, before spending minutes on reading it.
 
-    The file's size does not tell: its weights have some 4 bits, and are read back to ``dtype``. While they are, the
-    largest of them also stands there in float32, twice.
+    The file's size is not enough to decide: its weights have about 4 bits and are converted to ``dtype``. During the
+    conversion, the largest weight is also in memory as float32, twice.
 
     Args:
-        name: the model, for the message.
-        config: of the model, from which its parameters are counted.
-        dtype: number format of the weights in memory.
+        name: Name of the model, for the message.
+        config: Configuration of the model, from which its parameters are counted.
+        dtype: Number format of the weights in memory.
 
     Raises:
-        FairlabError: it takes more memory than is free.
+        FairlabError: If the model needs more memory than is free.
     """
     free = memory_available()
     needed = bytes_to_load(name, config, dtype)
@@ -71,7 +71,7 @@ def refuse_without_memory(name: str, config: PretrainedConfig, dtype: torch.dtyp
 
 
 def bytes_to_load(name: str, config: PretrainedConfig, dtype: torch.dtype) -> int:
-    """Bytes of memory that a causal LM takes while it is read: all weights, and what the largest takes meanwhile."""
+    """Return the bytes of memory needed to read a causal LM: all weights, plus temporary copies of the largest."""
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -83,7 +83,7 @@ def bytes_to_load(name: str, config: PretrainedConfig, dtype: torch.dtype) -> in
 
 
 def no_bar_without_a_terminal() -> None:
-    """Transformers shows its progress through a GGUF file everywhere, whatever is set."""
+    """Hide the GGUF progress bar if there is no terminal; transformers shows it regardless of settings."""
     from tqdm.auto import tqdm
     from transformers import modeling_gguf_pytorch_utils
 

@@ -1,6 +1,6 @@
-"""Hidden states of every layer, and of the words a text is read for.
+"""Hidden states of every layer, and of the target words in a text.
 
-Shape letters: B texts, T tokens, L layers (the embedding layer is the first), D width.
+Shape letters: B texts, T tokens, L layers (including the embedding layer, which is first), D width.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from fairlab.types import FairlabError
 
 
 def hidden_states(transformer: nn.Module, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-    """Hidden states (B, T, L, D) of token ids (B, T), as float32."""
+    """Return hidden states (B, T, L, D) of token ids (B, T), as float32."""
     states = transformer(input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=True).hidden_states
     return torch.stack(states, dim=2).float()
 
 
 def target_vectors(hidden_BTLD: Tensor, targets_BT: Tensor, *, shifted: bool) -> Tensor:
-    """Mean hidden state (B, L, D) of each text's target, which may be several subwords.
+    """Return the mean hidden state (B, L, D) of each text's target, which may have several subwords.
 
     Args:
-        hidden_BTLD: hidden states of every token in each of L layers.
-        targets_BT: True at the target's tokens; at least one in every row.
-        shifted: whether to read them as the official code of DPCE and ADEPT does. Where every target of the batch is
-            one subword there is no difference. Else every state is taken from one position to the left, and the sum
-            over a target's subwords is divided by the number of the longest target of the batch.
+        hidden_BTLD: Hidden states of every token in each of L layers.
+        targets_BT: Mask that is True at the target's tokens, with at least one per row.
+        shifted: Whether to read the states as the official code of DPCE and ADEPT does. If every target of the batch is
+            one subword, there is no difference. Otherwise every state is taken from one position to the left, and the
+            sum over a target's subwords is divided by the length of the longest target of the batch.
     """
     weights_BT = targets_BT.to(hidden_BTLD.dtype)
     counts_B1 = weights_BT.sum(dim=1, keepdim=True)
@@ -39,14 +39,14 @@ def target_vectors(hidden_BTLD: Tensor, targets_BT: Tensor, *, shifted: bool) ->
 
 
 def train_only_the_encoder(encoder: Backbone, last_layers: int | None = None) -> None:
-    """Freeze what embeddings do not reach: a masked LM's head, a pooler. Tied embeddings belong to the encoder.
+    """Freeze parameters that do not affect embeddings: a masked LM's head, a pooler. Tied embeddings stay trainable.
 
     Args:
-        encoder: the backbone.
-        last_layers: number of layers that are trained, from the last one back; None trains all, and the embeddings.
+        encoder: Backbone to train.
+        last_layers: Number of layers to train, counted from the last, or None to train all layers and the embeddings.
 
     Raises:
-        FairlabError: the encoder has fewer layers.
+        FairlabError: If the encoder has fewer layers.
     """
     pooler = getattr(encoder.transformer, "pooler", None)
     unused = {id(parameter) for parameter in pooler.parameters()} if pooler is not None else set()
@@ -57,7 +57,7 @@ def train_only_the_encoder(encoder: Backbone, last_layers: int | None = None) ->
 
 
 def _last(encoder: Backbone, number: int) -> list[nn.Module]:
-    """The last layers of an encoder."""
+    """Return the last layers of an encoder."""
     depth = int(encoder.transformer.config.num_hidden_layers)  # type: ignore[union-attr,arg-type]
     if not 1 <= number <= depth:
         raise FairlabError(f"method.last_layers must be from 1 to {depth}, the layers of this encoder, not {number}")

@@ -1,4 +1,4 @@
-"""Folder of a model of the hub: from a cache, or downloaded; fails within seconds if the hub is out of reach."""
+"""Model folders from the hub: cached or downloaded, with a failure within seconds if the hub is unreachable."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from fairlab.backbones.trust import INDEX, WEIGHTS, check_model_folder
 from fairlab.types import FairlabError
 
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
-Licence = str | list[str] | None  # as a card names it; None where it names none
+Licence = str | list[str] | None  # as written in a card, or None if the card names none
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "README.md"]
 
 
 def hub_folder(name: str, revision: str | None, file: str) -> Path:
-    """Return the folder of a hub name that holds a file, or the index of its safetensors.
+    """Return the folder of a hub name that contains a file, or the index of its safetensors.
 
-    A model of fairlab's own cache comes first, unless a revision is asked for; then the hub's cache; then a download.
+    fairlab's own cache is searched first, unless a revision is requested; then the hub's cache; then it is downloaded.
 
     Args:
         name: Name of the model on the hub.
         revision: Revision on the hub, or None for the newest.
-        file: Name of the file of weights.
+        file: Name of the weights file.
 
     Raises:
-        FairlabError: The model is not available; the message says what was tried and what runs offline.
+        FairlabError: If the model is not available; the message lists the attempts and the models that run offline.
     """
     from huggingface_hub import constants, snapshot_download, try_to_load_from_cache
 
@@ -37,7 +37,7 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
         cached = try_to_load_from_cache(name, file, revision=revision)
         if cached is None and file == WEIGHTS:
             cached = try_to_load_from_cache(name, INDEX, revision=revision)
-    except ValueError as error:  # no name the hub could have
+    except ValueError as error:  # not a valid hub name
         raise FairlabError(f"{name} is neither a folder nor a hub name; {_remedy(name)}") from error
     if isinstance(cached, str):
         check_model_folder(Path(cached).parent)
@@ -61,18 +61,18 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
 
 
 def _remedy(name: str) -> str:
-    """Return what brings the weights, or what runs without them."""
+    """Return the remedy that provides the weights, or a model that runs without them."""
     if Path(name).parent == cache_folder():
         return f"a script of the repository makes it, which this command lists: {FETCH}"
     return f"offline, this runs: {OFFLINE_COMMAND}; models that come by pip are listed by: {FETCH}"
 
 
 def licence_in(folder: Path) -> Licence:
-    """The licence that the card in a folder, its ``README.md``, names; None where there is none."""
+    """Return the licence named in a folder's card (``README.md``), or None if there is no licence."""
     from huggingface_hub import RepoCard
 
     card = folder / "README.md"
     try:
         return RepoCard.load(card, ignore_metadata_errors=True).data.get("license") if card.is_file() else None
-    except (OSError, ValueError):  # no card that can be read
+    except (OSError, ValueError):  # no readable card
         return None

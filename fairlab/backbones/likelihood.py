@@ -1,4 +1,4 @@
-"""Which likelihood scorer fits a backbone."""
+"""Selection of the likelihood scorer for a backbone."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from fairlab.types import CannotScore
 
 
 def likelihood(backbone: Backbone) -> MaskedLM | CausalLM:
-    """The scorer whose head the backbone has.
+    """Return the scorer for the backbone's language-modelling head.
 
     Raises:
-        CannotScore: it has no language-modelling head.
+        CannotScore: If the backbone has no language-modelling head.
     """
     for scorer in (MaskedLM, CausalLM):
         try:

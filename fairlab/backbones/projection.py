@@ -1,8 +1,8 @@
-"""A projection of a model's last hidden states, for its embeddings and its language-modelling head alike.
+"""Projection of a model's last hidden states, for both its embeddings and its language-modelling head.
 
-It is applied to every token, as bias-bench does for SentenceDebias and INLP (Meade et al. 2022, "An Empirical Survey of
-the Effectiveness of Debiasing Techniques", section 4). Since both poolings are linear, this is the same as projecting
-the embedding before it is normalised, which is how sentence-transformers does it with an exported model.
+The projection is applied to every token, as in bias-bench for SentenceDebias and INLP (Meade et al. 2022, "An Empirical
+Survey of the Effectiveness of Debiasing Techniques", section 4). Since both poolings are linear, this is equivalent to
+projecting the embedding before it is normalised, as sentence-transformers does with an exported model.
 Shape letters: K directions, D width.
 """
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 FOLDER = "2_Dense"
 WEIGHT = "linear.weight"
-MARK = "of_hidden_states"  # an empty file beside a matrix that is no orthogonal projection
+MARK = "of_hidden_states"  # empty file next to a matrix that is not an orthogonal projection
 
 
 def away_from(directions_KD: Tensor) -> Tensor:
-    """The orthogonal projection (D, D) onto what is orthogonal to all directions: symmetric and idempotent.
+    """Return the projection (D, D) onto the orthogonal complement of all directions: symmetric and idempotent.
 
     Raises:
-        FairlabError: the directions span the whole space, so that nothing would be left.
+        FairlabError: If the directions span the whole space, so that the projection would be zero.
     """
     _, strengths, rows = torch.linalg.svd(directions_KD.double(), full_matrices=False)
     tolerance = strengths.max() * max(directions_KD.shape) * torch.finfo(directions_KD.dtype).eps
@@ -46,21 +46,21 @@ def away_from(directions_KD: Tensor) -> Tensor:
 
 
 def is_projection(matrix: Tensor, tolerance: float = 1e-4) -> bool:
-    """Whether a matrix (D, D) is an orthogonal projection: symmetric and idempotent."""
+    """Return whether a matrix (D, D) is an orthogonal projection: symmetric and idempotent."""
     symmetric = torch.allclose(matrix, matrix.T, atol=tolerance)
     return symmetric and torch.allclose(matrix @ matrix, matrix, atol=tolerance)
 
 
 def project(backbone: Backbone, projection: Tensor, *, general: bool = False) -> None:
-    """Multiply the last hidden states by a matrix (D, D) from now on, after what they were multiplied by before.
+    """Multiply the last hidden states by a matrix (D, D) from now on, after any previous multiplication.
 
     Args:
-        backbone: the model.
-        projection: the matrix.
-        general: whether it may be another than an orthogonal projection, which its export must then say.
+        backbone: Model to change.
+        projection: Matrix to multiply by.
+        general: Whether the matrix may be other than an orthogonal projection, which its export must then record.
 
     Raises:
-        FairlabError: embeddings are made of them by more than a weighted sum, so that theirs is another space.
+        FairlabError: If embeddings are more than a weighted sum of the hidden states, so that their space differs.
     """
     if backbone.published is not None and not backbone.published.is_linear:
         kinds = ", ".join(type(part).__name__ for part in backbone.published.readout)
@@ -73,7 +73,7 @@ def project(backbone: Backbone, projection: Tensor, *, general: bool = False) ->
     else:
         projection = projection.to(backbone.projection) @ backbone.projection
     vars(module)["projection_is_general"] = general or vars(module).get("projection_is_general", False)
-    # Not persistent: transformers would save it as a weight that no model has.
+    # Not persistent: otherwise transformers would save it as a weight that no model has.
     module.register_buffer("projection", projection.to(backbone.device, torch.float32), persistent=False)
 
 
@@ -84,7 +84,7 @@ def _project_output(module: nn.Module, arguments: Any, output: ModelOutput) -> M
 
 
 def save_projection(backbone: Backbone, folder: Path) -> None:
-    """Write the projection, if there is one, as the dense layer of sentence-transformers whose folder is there."""
+    """Write the projection, if there is one, as the existing dense layer of a sentence-transformers folder."""
     if backbone.projection is None:
         return
     settings = {
@@ -98,18 +98,18 @@ def save_projection(backbone: Backbone, folder: Path) -> None:
 
 
 def save_mark(backbone: Backbone, folder: Path) -> None:
-    """Say beside the dense layer of an export that hidden states are multiplied by it, where that is not seen."""
+    """Mark the dense layer of an export as applied to hidden states, if the matrix alone does not show it."""
     if vars(body(backbone.model)).get("projection_is_general", False):
         (folder / FOLDER / MARK).touch()
 
 
 def is_marked(folder: Path) -> bool:
-    """Whether ``save_mark`` said so."""
+    """Return whether ``save_mark`` wrote its mark."""
     return (folder / FOLDER / MARK).is_file()
 
 
 def saved_projection(folder: Path) -> Tensor | None:
-    """The projection that ``save_projection`` wrote into a model's folder; None without, and for other dense layers."""
+    """Load the projection written by ``save_projection``, or None if the folder has no such layer."""
     file = folder / FOLDER / "model.safetensors"
     if not file.is_file():
         return None
@@ -123,9 +123,9 @@ def saved_projection(folder: Path) -> Tensor | None:
 
 
 def take_projection(published: Published, marked: bool = False) -> Tensor | None:
-    """Take out of published modules a dense layer that is an orthogonal projection or marked, as fairlab exports it.
+    """Remove and return a dense layer of published modules that fairlab exported: orthogonal projection or marked.
 
-    Applied to the hidden states it gives the same embeddings, and the language-modelling head sees it as well.
+    Applied to the hidden states, it gives the same embeddings and also affects the language-modelling head.
     """
     from sentence_transformers.base.modules import Dense
 

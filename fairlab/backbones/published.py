@@ -1,6 +1,6 @@
-"""A model as sentence-transformers embeds with it: every module, the prompt and the length of the published folder.
+"""Models with the embedding pipeline of sentence-transformers: modules, prompt and length of a published folder.
 
-The modules are sentence-transformers' own; only those that :mod:`fairlab.backbones.trust` lists are built.
+The modules are the classes of sentence-transformers; only those that :mod:`fairlab.backbones.trust` lists are built.
 Shape letters: N texts, T tokens, H width of the transformer, D of the embedding.
 """
 
@@ -24,48 +24,48 @@ from fairlab.types import FairlabError
 LINEAR = ("cls", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
 SIZE = "get_embedding_dimension"
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in (Pooling, Dense, Normalize, LayerNorm, Dropout)}
-AT_ONCE = 1024  # texts padded together when they are tokenized
+AT_ONCE = 1024  # maximum number of texts padded together during tokenization
 SETTINGS = "config_sentence_transformers.json"
 
 
 class Published:
-    """What stands around a transformer in a sentence-transformers folder.
+    """Modules around a transformer in a sentence-transformers folder.
 
     Args:
-        sentence: the whole model; its first module reads texts, the others make embeddings of hidden states.
+        sentence: Complete model; its first module reads texts, the others compute embeddings from hidden states.
 
     Attributes:
-        prompt: put before every text; None where the folder names no default.
-        readout: the modules behind the transformer, in order; they are not trained.
+        prompt: Text prepended to every text, or None if the folder has no default prompt.
+        readout: Modules after the transformer, in order; they are not trained.
     """
 
     def __init__(self, sentence: SentenceTransformer) -> None:
         self.sentence = sentence
         self.prompt = sentence.prompts.get(sentence.default_prompt_name or "") or None
         self.readout = nn.ModuleList(list(sentence)[1:]).requires_grad_(False)
-        # How many tokens the prompt takes, which some poolings leave out.
+        # Number of prompt tokens, which some poolings leave out.
         self.prompt_length = sentence.preprocess(["."], prompt=self.prompt).get("prompt_length")
 
     @property
     def width(self) -> int:
-        """Length D of an embedding."""
+        """Return the length D of an embedding."""
         modules: list[Any] = list(self.readout)
         sizes = [int(module.get_embedding_dimension()) for module in modules if hasattr(module, SIZE)]
         return min(sizes[-1], self.sentence.truncate_dim or sizes[-1])
 
     @property
     def is_linear(self) -> bool:
-        """Whether an embedding is a weighted sum of hidden states, perhaps scaled to unit length."""
+        """Return whether an embedding is a weighted sum of hidden states, optionally scaled to unit length."""
         kinds = [type(module) for module in self.readout if not isinstance(module, Dropout)]
         return kinds in ([Pooling], [Pooling, Normalize]) and self.sums and not self.sentence.truncate_dim
 
     @property
     def sums(self) -> bool:
-        """Whether the pooling is a weighted sum of hidden states."""
+        """Return whether the pooling is a weighted sum of hidden states."""
         return isinstance(self.readout[0], Pooling) and self.readout[0].pooling_mode in LINEAR
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids per text behind the prompt, as sentence-transformers reads it, without padding."""
+        """Return token ids per text, including the prompt, as sentence-transformers reads it, without padding."""
         found = []
         for start in range(0, len(texts), AT_ONCE):
             features = self.sentence.preprocess(list(texts[start : start + AT_ONCE]), prompt=self.prompt)
@@ -74,7 +74,7 @@ class Published:
         return found
 
     def pool(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
-        """Embeddings (N, D) of last hidden states (N, T, H) with a mask that is 0 at padding."""
+        """Return embeddings (N, D) of last hidden states (N, T, H) with a mask that is 0 at padding."""
         features: dict[str, Any] = {"token_embeddings": hidden, "attention_mask": attention_mask}
         if self.prompt_length is not None:
             features["prompt_length"] = self.prompt_length
@@ -84,7 +84,7 @@ class Published:
         return embedding[:, : self.sentence.truncate_dim]
 
     def save(self, transformer: nn.Module, projection: Tensor | None, folder: Path) -> None:
-        """Write transformer, tokenizer, modules, prompt and length; a projection as a dense layer after pooling."""
+        """Write transformer, tokenizer, modules, prompt, length, and a projection as a dense layer after pooling."""
         modules: list[Any] = list(self.readout)
         if projection is not None:
             width = len(projection)
@@ -100,16 +100,16 @@ class Published:
 def load_published(
     folder: Path, model: PreTrainedModel | None, dtype: torch.dtype, normalize: bool | None
 ) -> Published:
-    """What a sentence-transformers folder puts around a model.
+    """Load the sentence-transformers modules around a model.
 
     Args:
-        folder: with ``modules.json``.
-        model: the transformer with the folder's weights; None leaves loading it to sentence-transformers.
-        dtype: of the weights.
-        normalize: whether embeddings are scaled to unit length; None is as published.
+        folder: Folder that contains ``modules.json``.
+        model: Transformer with the folder's weights, or None to let sentence-transformers load it.
+        dtype: Dtype of the weights.
+        normalize: Whether embeddings are scaled to unit length, or None for the published setting.
 
     Raises:
-        FairlabError: a module is none that may be built.
+        FairlabError: If a module is not on the list of permitted modules.
     """
     first, *others = sentence_modules(folder)
     modules: list[Any] = [_transformer(folder / first.path, model, dtype)]
@@ -133,7 +133,7 @@ def load_published(
 
 
 def _refuse_other_width(folder: Path, published: Published) -> None:
-    """Raise where the modules do not fit one another, or say another length of their embeddings than they make."""
+    """Raise if the widths of the modules do not match, or differ from the embedding length they declare."""
     first: Any = published.sentence[0]
     weights = next(first.parameters())
     hidden = weights.new_zeros(1, 2, first.get_embedding_dimension())
@@ -148,7 +148,7 @@ def _refuse_other_width(folder: Path, published: Published) -> None:
 def assembled(
     modules: list[Any], prompts: dict[str, Any], default_prompt_name: str | None, truncate_dim: int | None
 ) -> SentenceTransformer:
-    """Modules as one model of sentence-transformers, on the device they are on."""
+    """Combine modules into one sentence-transformers model, on their present device."""
     device = str(next(modules[0].parameters()).device)
     return SentenceTransformer(
         modules=modules,
@@ -167,5 +167,5 @@ def _transformer(folder: Path, model: PreTrainedModel | None, dtype: torch.dtype
 
     settings = {"dtype": dtype, "use_safetensors": True}
     made = Given.load(str(folder), local_files_only=True, trust_remote_code=False, model_kwargs=settings)
-    made.__class__ = Transformer  # but for how it was loaded it is one, and is saved as one
+    made.__class__ = Transformer  # identical to one except for how it was loaded, and saved as one
     return made

@@ -1,7 +1,7 @@
-"""The linear layers of a backbone in 4 bits, as QLoRA trains beside them, and back in floating point.
+"""Quantization of a backbone's linear layers to 4 bits for QLoRA training, and conversion back to floating point.
 
 Source: Dettmers et al. 2023, "QLoRA: Efficient Finetuning of Quantized LLMs", section 3: NormalFloat in blocks of 64,
-their constants quantized once more.
+with double-quantized constants.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ KIND = "nf4"
 
 
 def refuse_without_cuda() -> None:
-    """Say in one sentence why this machine cannot train beside 4-bit weights.
+    """Raise if this machine cannot train with 4-bit weights, with the reason in one sentence.
 
     Raises:
-        FairlabError: there is no CUDA device, or bitsandbytes is not installed.
+        FairlabError: If there is no CUDA device, or bitsandbytes is not installed.
     """
     if not torch.cuda.is_available():
         raise FairlabError(
@@ -32,10 +32,10 @@ def refuse_without_cuda() -> None:
 
 
 def quantize(model: PreTrainedModel) -> None:
-    """Put 4-bit layers in the places of the linear layers of a model's body, frozen, on the model's device.
+    """Replace the linear layers of a model's body with frozen 4-bit layers, on the model's device.
 
-    The head, which is no part of the body, keeps its weights. ``model.base_model`` says ``is_loaded_in_4bit``, by which
-    peft chooses its adapters.
+    The head, which is not part of the body, keeps its weights. ``model.base_model`` gets the attribute
+    ``is_loaded_in_4bit``, from which peft chooses its adapters.
     """
     import bitsandbytes
 
@@ -44,7 +44,7 @@ def quantize(model: PreTrainedModel) -> None:
         small = bitsandbytes.nn.Linear4bit(
             layer.in_features, layer.out_features, bias=layer.bias is not None, compute_dtype=dtype, quant_type=KIND
         )
-        weight = layer.weight.detach().cpu().contiguous()  # quantized on its way to the device
+        weight = layer.weight.detach().cpu().contiguous()  # quantized during the move to the device
         small.weight = bitsandbytes.nn.Params4bit(weight, requires_grad=False, quant_type=KIND)
         if layer.bias is not None:
             small.bias = nn.Parameter(layer.bias.detach().cpu(), requires_grad=False)
@@ -53,7 +53,7 @@ def quantize(model: PreTrainedModel) -> None:
 
 
 def dequantize(model: PreTrainedModel) -> None:
-    """Put linear layers back in the places of 4-bit ones, with the values that those stood for, in their dtype."""
+    """Replace 4-bit layers with linear layers that hold the dequantized values, in their dtype."""
     from bitsandbytes.functional import dequantize_4bit
     from bitsandbytes.nn import Linear4bit
 

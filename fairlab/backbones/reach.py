@@ -1,4 +1,4 @@
-"""Whether the hub is reached, found out within seconds."""
+"""Check within seconds whether the hub is reachable."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import urllib.request
 
 
 def hub_unreachable() -> str:
-    """Why the hub cannot be asked: it was ruled out, or does not answer; empty when it can."""
+    """Return why the hub is unavailable (disabled or no answer), or an empty string if it is reachable."""
     from huggingface_hub import constants
 
     return "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else no_answer_of(constants.ENDPOINT)
 
 
 def no_answer_of(endpoint: str, seconds: float = 3.0) -> str:
-    """Empty when an address answers at all; else the reason. The hub's client would retry for most of a minute."""
+    """Return why an address does not answer, or an empty string; the hub's client would retry for most of a minute."""
     answers: list[str] = []
 
     def ask() -> None:
@@ -27,7 +27,7 @@ def no_answer_of(endpoint: str, seconds: float = 3.0) -> str:
         except (OSError, ValueError) as error:
             answers.append(f"{endpoint} is out of reach ({getattr(error, 'reason', error)})")
 
-    # A thread, because the timeout of a connection bounds neither name look-up nor a list of addresses.
+    # A thread, because a connection timeout bounds neither name look-up nor attempts over a list of addresses.
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(seconds)

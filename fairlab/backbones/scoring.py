@@ -1,4 +1,4 @@
-"""What the likelihood scorers share: log-probabilities at chosen positions, for any head, in bounded memory."""
+"""Shared code of the likelihood scorers: log-probabilities at chosen positions, for any head, in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from transformers.utils.generic import ModelOutput
 from fairlab.backbones.backbone import Backbone, body
 from fairlab.types import CannotScore
 
-# Kinds of model whose layers, from ``attention.output`` on, take every position on its own.
+# Model types whose layers process every position independently, from ``attention.output`` onwards.
 LIKE_BERT = ("bert", "roberta", "xlm-roberta")
-LOGITS_AT_ONCE = 2**24  # 64 MiB in float32, and as much again for their log-softmax
+LOGITS_AT_ONCE = 2**24  # 64 MiB in float32, and the same amount for their log-softmax
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class LogLikelihoods:
     """Log-likelihoods of texts, in nats.
 
     Attributes:
-        sums: float64 (N,), log-probabilities summed over the scored tokens of a text.
-        counts: int64 (N,), tokens scored.
+        sums: Log-probabilities summed over the scored tokens of each text, float64 (N,).
+        counts: Number of scored tokens per text, int64 (N,).
     """
 
     sums: NDArray[np.float64]
@@ -38,12 +38,12 @@ class LogLikelihoods:
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """Log-likelihood per scored token, float64 (N,); nan for a text without any."""
+        """Return the log-likelihood per scored token, float64 (N,); nan for a text without scored tokens."""
         return np.divide(self.sums, self.counts, out=np.full(len(self.sums), np.nan), where=self.counts > 0)
 
     @classmethod
     def of(cls, log_probabilities: Sequence[NDArray[np.float64]]) -> LogLikelihoods:
-        """Sums and counts of one array of log-probabilities per text."""
+        """Return sums and counts of one array of log-probabilities per text."""
         return cls(
             np.array([values.sum() for values in log_probabilities], dtype=np.float64),
             np.array([len(values) for values in log_probabilities], dtype=np.int64),
@@ -52,12 +52,12 @@ class LogLikelihoods:
 
 @dataclass(frozen=True)
 class Targets:
-    """What to read off a batch of rows: three sequences of one length.
+    """Positions to read from a batch of rows: three sequences of one length.
 
     Attributes:
-        rows: row of the batch.
-        positions: token position in that row.
-        ids: token id whose log-probability is asked there.
+        rows: Row of the batch, per target.
+        positions: Token position in that row, per target.
+        ids: Token id to score at that position, per target.
     """
 
     rows: Sequence[int]
@@ -66,9 +66,9 @@ class Targets:
 
 
 def batches_of_one_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Positions of texts in batches, longest first, each of texts of one length and of at most ``budget`` tokens.
+    """Return batches of text positions, longest first; a batch has one text length and at most ``budget`` tokens.
 
-    Without padding a score cannot depend on what else is in the batch, whatever the architecture does with padding.
+    Without padding, a score is independent of the rest of the batch, regardless of how the architecture treats padding.
     One text may exceed the budget.
     """
     of_length: dict[int, list[int]] = defaultdict(list)
@@ -84,10 +84,10 @@ def batches_of_one_length(lengths: Sequence[int], budget: int) -> list[list[int]
 def target_log_probabilities(
     backbone: Backbone, token_ids: Sequence[Sequence[int]], targets: Targets
 ) -> NDArray[np.float64]:
-    """Log-probabilities (N,) of the targets under the language-modelling head, in nats, over the whole vocabulary.
+    """Return log-probabilities (N,) of the targets under the LM head, over the whole vocabulary, in nats.
 
-    One pass through the transformer for all rows, which have one length; the head is applied once to each position
-    asked about, to so many at a time that there are never more than ``LOGITS_AT_ONCE`` logits (one position may be).
+    All rows have one length and share one pass through the transformer. The head is applied once per requested
+    position, in chunks that keep the number of logits within ``LOGITS_AT_ONCE`` (unless one position exceeds it).
     """
     device = backbone.device
     input_ids = torch.tensor(token_ids, device=device)
@@ -106,10 +106,10 @@ def target_log_probabilities(
 
 
 def _states_at(model: PreTrainedModel, input_ids: Tensor, places: Tensor) -> tuple[ModelOutput, Tensor]:
-    """The body's output, and last hidden states (P, D) at places of the flattened batch.
+    """Return the body's output, and last hidden states (P, D) at places of the flattened batch.
 
-    Where the architecture is known, the last layer computes nothing elsewhere behind its attention, which saves a model
-    of six layers an eighth of its work.
+    If the architecture is known, the last layer skips the other positions after its attention, which saves an eighth of
+    the work of a six-layer model.
     """
     run = partial(body(model), input_ids=input_ids, attention_mask=torch.ones_like(input_ids))
     if model.config.model_type not in LIKE_BERT:
@@ -129,15 +129,15 @@ def _states_at(model: PreTrainedModel, input_ids: Tensor, places: Tensor) -> tup
 
 
 def apply_head(model: PreTrainedModel, output: ModelOutput, hidden_ND: Tensor) -> Tensor:
-    """Logits (N, V) of hidden states (N, D) by the model's own way from the one to the other.
+    """Return logits (N, V) of hidden states (N, D), computed by the model's own output layers.
 
-    Architectures differ in what stands between hidden states and logits (transforms, scales, caps), so the whole
-    model is run, around a body that hands out the given states in place of its ``output``.
+    Architectures differ in the steps between hidden states and logits (transforms, scales, caps). Therefore the whole
+    model is run, with a body that returns the given states instead of its ``output``.
 
     Raises:
-        CannotScore: the model did not ask its body, so the logits are of something else.
+        CannotScore: If the model did not call its body, so that the logits have another source.
     """
-    # A slice of longer rows would make torch copy the head's weights once for each of its rows.
+    # With a slice of longer rows, torch would copy the head's weights once for each row.
     given = type(output)(**{**output, "last_hidden_state": hidden_ND.contiguous().unsqueeze(1)})
     with _answering(body(model), given) as asked:
         heads = model(input_ids=torch.zeros(len(hidden_ND), 1, dtype=torch.long, device=hidden_ND.device))
@@ -147,21 +147,21 @@ def apply_head(model: PreTrainedModel, output: ModelOutput, hidden_ND: Tensor) -
 
 
 def token_logits(heads: ModelOutput) -> Tensor:
-    """The logits of tokens among a model's outputs; one with two heads (masked LM, next sentence) names them."""
+    """Return the token logits among a model's outputs; a model with two heads (masked LM, next sentence) names them."""
     logits: Tensor = heads["prediction_logits"] if "prediction_logits" in heads else heads["logits"]
     return logits
 
 
 @contextmanager
 def _answering(module: nn.Module, output: ModelOutput) -> Iterator[list[bool]]:
-    """Inside, the module returns ``output`` whatever it is called with; the list yielded counts the calls."""
+    """Make the module return ``output`` for any call within the context; the yielded list counts the calls."""
     asked: list[bool] = []
 
     def answer(*_: object, **__: object) -> ModelOutput:
         asked.append(True)
         return output
 
-    # In place of torch's own call, not of forward: hooks on the body, such as a projection of its output, have run.
+    # Replaces torch's call, not forward: hooks on the body, such as a projection of its output, have already run.
     vars(module)["_call_impl"] = answer
     try:
         yield asked

@@ -1,4 +1,4 @@
-"""A small encoder-decoder that begins with the words of a pretrained encoder, and with copying.
+"""Small encoder-decoder initialised with the word embeddings of a pretrained encoder and with a copying mechanism.
 
 Shape letters: V vocabulary, W dimensions of a word's embedding, T positions.
 """
@@ -18,13 +18,13 @@ from fairlab.files import sha256
 from fairlab.types import FairlabError
 
 HEAD = 64  # dimensions of an attention head
-# What the dimensions of a state hold at the start.
+# Initial contents of the dimensions of a state.
 WORD, PLACE, CONTEXT = slice(0, 2 * HEAD), slice(2 * HEAD, 3 * HEAD), slice(3 * HEAD, 4 * HEAD)
 WIDTH = 4 * HEAD
-LONGEST = 2 * HEAD  # places that can be told apart
+LONGEST = 2 * HEAD  # number of distinguishable positions
 REACH = 3  # tokens of context
-SHARPNESS = 1.0  # of the search for an equal context
-COPIED = 3.0  # weight of the word that is found, beside the one just given
+SHARPNESS = 1.0  # factor of the search for an equal context
+COPIED = 3.0  # weight of the word that is found, relative to the latest input token
 
 
 def new_seq2seq(
@@ -37,25 +37,26 @@ def new_seq2seq(
     weights_sha256: str | None = None,
     stands_for: str | None = None,
 ) -> Backbone:
-    """An untrained model of BART's architecture with the tokenizer of an encoder, and its words' main components.
+    """Return an untrained model of BART's architecture with an encoder's tokenizer and its words' main components.
 
-    Training on few pairs would not teach it to copy, which most of rewriting is. So its first layers begin with it: in
-    the encoder, three heads of the first layer write into each token's context which tokens stand before it; in the
-    decoder, three heads do the same up to the token just given, and two heads of the attention to the encoder look for
-    an equal context and hand on the word that stands there. All of this is trained on; the other weights are small and
-    random.
+    Training on few pairs would not teach the model to copy, and most of rewriting is copying. The first layers are
+    therefore initialised to copy. In the encoder, three heads of the first layer write the preceding tokens into each
+    token's context. In the decoder, three heads do the same up to the previous token, and two cross-attention heads
+    search for an equal context and return the word at its position. All of these weights are trained further; the other
+    weights are small and random.
 
     Args:
-        name: folder in transformers format, or hub name, of the encoder whose tokenizer and words are used.
-        layers: number of encoder layers, and of decoder layers.
-        max_length: number of tokens of a text and of its rewriting at most, 4 to 128.
-        seed: seed of the random weights.
-        package: installed Python package that carries the encoder.
-        weights_sha256: expected hash of the encoder's weights; a mismatch is an error.
-        stands_for: the model this one stands in for at quickstart scale, for the run's first line; not used here.
+        name: Folder in transformers format, or hub name, of the encoder whose tokenizer and words are used.
+        layers: Number of encoder layers, and of decoder layers.
+        max_length: Maximum number of tokens of a text and of its rewriting, 4 to 128.
+        seed: Seed of the random weights.
+        package: Installed Python package that contains the encoder.
+        weights_sha256: Expected hash of the encoder's weights; a mismatch is an error.
+        stands_for: Name of the model that this one replaces at quickstart scale, for the run's first line; not used
+            here.
 
     Raises:
-        FairlabError: the weights cannot be had or have another hash, or a value is out of range.
+        FairlabError: If the weights are unavailable or have another hash, or if a value is out of range.
     """
     if layers < 1 or not 4 <= max_length <= LONGEST:
         raise FairlabError(
@@ -99,14 +100,14 @@ def _configuration(tokenizer: PreTrainedTokenizerBase, words: int, layers: int, 
 
 
 def main_components(embeddings: Tensor, width: int) -> Tensor:
-    """Embeddings (V, D) in their first ``width`` principal components, each scaled to unit length, (V, width)."""
+    """Return the first ``width`` principal components of embeddings (V, D), scaled to unit length, (V, width)."""
     centred = embeddings - embeddings.mean(dim=0)
     _, vectors = torch.linalg.eigh(centred.T @ centred)
     return nn.functional.normalize(centred @ vectors[:, -width:].flip(1), dim=1)
 
 
 def place_vectors(count: int) -> Tensor:
-    """Vectors of unit length of places, (count, HEAD): orthogonal for up to 64 places, opposite for two 64 apart."""
+    """Return unit vectors of positions, (count, HEAD): orthogonal for up to 64, opposite for two that are 64 apart."""
     angles_TF = torch.arange(count)[:, None] * _frequencies()
     return torch.cat([angles_TF.sin(), angles_TF.cos()], dim=1) / math.sqrt(HEAD / 2)
 
@@ -116,19 +117,19 @@ def _frequencies() -> Tensor:
 
 
 def _moved(steps: int) -> Tensor:
-    """The rotation (HEAD, HEAD) that takes every place's vector to that of the place so many before."""
+    """Return the rotation (HEAD, HEAD) from every position's vector to the vector ``steps`` positions before."""
     cos, sin = (torch.diag(turn(steps * _frequencies())) for turn in (torch.cos, torch.sin))
     return torch.cat([torch.cat([cos, -sin], dim=1), torch.cat([sin, cos], dim=1)])
 
 
 def begin_by_copying(model: BartForConditionalGeneration) -> None:
-    """Set the weights that make a fresh model copy; see :func:`new_seq2seq`."""
+    """Initialise a new model so that it copies; see :func:`new_seq2seq`."""
     encoder, decoder = model.model.encoder, model.model.decoder
     for side in (encoder, decoder):
-        table = side.embed_positions.weight  # BART leaves the first two rows empty
+        table = side.embed_positions.weight  # BART does not use the first two rows
         table.zero_()
         table[2:, PLACE] = place_vectors(len(table) - 2)
-    # One rotation for each place of the context, so that their sum tells which token stood where.
+    # One rotation per context position, so that their sum encodes the position of each token.
     mixes = [nn.init.orthogonal_(torch.empty(HEAD, HEAD)) for _ in range(REACH)]
     for head, mix in enumerate(mixes):
         _look_back(encoder.layers[0].self_attn, head, head + 1, mix)
@@ -146,7 +147,7 @@ def begin_by_copying(model: BartForConditionalGeneration) -> None:
 
 
 def _look_back(attention: Any, head: int, steps: int, mix: Tensor) -> None:
-    """Let a head read the words ``steps`` before, and write their rotated first components into the context."""
+    """Set an attention head to copy the rotated first components of the token ``steps`` before into the context."""
     rows = slice(head * HEAD, (head + 1) * HEAD)
     for projection in (attention.q_proj, attention.k_proj, attention.v_proj):
         projection.weight[rows] = 0

@@ -1,4 +1,4 @@
-"""Files beside a model's weights that decide what it computes."""
+"""Files next to a model's weights that affect its computations."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ MODULES = "[0-9]*_*"  # folders of sentence-transformers' modules
 
 
 def settings_sha256(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of configuration, tokenizer and modules by the name of the file in the model's folder.
+    """Return the SHA-256 of configuration, tokenizer and module files, by file name in the model's folder.
 
     Args:
-        folder: folder of the model; its weights are not among the files.
+        folder: Folder of the model; its weights are not included.
     """
     places = [*folder.glob("*"), *folder.glob(f"{MODULES}/*")]
     files = sorted(place for place in places if place.suffix in DECIDING and place.is_file())

@@ -1,4 +1,4 @@
-"""A classifier of second texts alone whose outputs are subtracted from those of a classifier of pairs.
+"""Subtraction of the outputs of a classifier of second texts alone from the outputs of a classifier of pairs.
 
 Source: Xu et al. 2023, "Counterfactual Debiasing for Fact Verification", section 3.
 """
@@ -21,12 +21,12 @@ SPACES = ("logits", "probabilities")
 
 
 def subtract(backbone: Backbone, model: PreTrainedModel, *, scale: float, space: str) -> None:
-    """Subtract another classifier's outputs from the backbone's whenever pairs are classified from now on."""
+    """Subtract another classifier's outputs from the backbone's outputs for pairs, from now on."""
     backbone.subtraction = Subtraction(model, scale, space).to(backbone.device)
 
 
 def save_subtraction(backbone: Backbone, folder: Path) -> None:
-    """Write what is subtracted, if there is something, into a model's folder."""
+    """Write the subtraction of a backbone, if it has one, to a model's folder."""
     subtraction = backbone.subtraction
     if subtraction is not None:
         subtraction.model.save_pretrained(folder / FOLDER)
@@ -35,7 +35,7 @@ def save_subtraction(backbone: Backbone, folder: Path) -> None:
 
 
 def load_subtraction(backbone: Backbone, folder: Path) -> None:
-    """Subtract again what ``save_subtraction`` wrote into a model's folder, if it did."""
+    """Restore the subtraction that ``save_subtraction`` wrote to a model's folder, if there is one."""
     if (folder / FOLDER / SETTINGS).is_file():
         settings = read_object(folder / FOLDER / SETTINGS)
         scale, space = settings.get("scale"), settings.get("space")

@@ -1,4 +1,4 @@
-"""Tokenizers as published: the case of their vocabulary, the rows of their model, and how much it reads."""
+"""Tokenizers as published: letter case of the vocabulary, embedding rows of the model, and maximum length."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 MIN_LENGTH = 4
-LONGEST = 1024  # tokens of a text where neither the user nor the model sets a limit
+LONGEST = 1024  # maximum tokens of a text if neither the user nor the model sets a limit
 OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert")
 WORDS, SETTINGS, WHOLE = "vocab.txt", "tokenizer_config.json", "tokenizer.json"
 CAPITALISED = re.compile(r"[A-Z][a-z]+")
 LEAST_CAPITALISED = 0.02  # share of a vocabulary's words; about a third of BERT's with capitals
-SHOWN = 3  # tokens that a message names
+SHOWN = 3  # number of tokens that a message names
 
 
 def load_tokenizer(folder: Path, name: str, gguf: str | None = None) -> PreTrainedTokenizerBase:
-    """Load a folder's tokenizer, which keeps capitals if its vocabulary has them and no file says otherwise.
+    """Load a folder's tokenizer, which keeps capitals if its vocabulary has them and no file specifies otherwise.
 
-    BERT's tokenizer lower-cases unless it is told not to. BioBERT, SciBERT and others with capitals in their vocabulary
-    are published without the file that tells it.
+    BERT's tokenizer converts to lower case by default. BioBERT, SciBERT and others with capitals in their vocabulary
+    are published without the file that disables this.
 
     Args:
-        folder: folder of the model.
-        name: name of the model in messages.
-        gguf: name of the GGUF file that holds the tokenizer.
+        folder: Folder of the model.
+        name: Name of the model in messages.
+        gguf: Name of the GGUF file that holds the tokenizer.
 
     Raises:
-        FairlabError: there is no tokenizer, or it is damaged.
+        FairlabError: If there is no tokenizer, or it is damaged.
     """
     from transformers import AutoTokenizer
 
@@ -44,7 +44,7 @@ def load_tokenizer(folder: Path, name: str, gguf: str | None = None) -> PreTrain
 
 
 def has_unsaid_capitals(folder: Path) -> bool:
-    """Return whether words of a folder are capitalised, and no other file says what case is read."""
+    """Return whether a folder's vocabulary has capitalised words, and no other file specifies the letter case."""
     words, settings = folder / WORDS, folder / SETTINGS
     if not words.is_file() or (folder / WHOLE).is_file():
         return False
@@ -56,10 +56,10 @@ def has_unsaid_capitals(folder: Path) -> bool:
 
 
 def refuse_tokens_without_row(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
-    """Raise for a tokenizer with tokens that the model has no embedding for.
+    """Raise if the tokenizer has tokens without an embedding in the model.
 
     Raises:
-        FairlabError: there are such tokens; the message names some.
+        FairlabError: If there are such tokens; the message names some.
     """
     rows = int(model.get_input_embeddings().num_embeddings)  # type: ignore[arg-type]
     last_added = max(getattr(tokenizer, "added_tokens_decoder", {}), default=0)
@@ -81,17 +81,17 @@ def readable_length(
     name: str,
     longest: int = LONGEST,
 ) -> int:
-    """Return how many tokens of a text a model is given.
+    """Return the maximum number of tokens per text for a model.
 
     Args:
-        model: model that reads the tokens.
-        tokenizer: its tokenizer, which may set a limit of its own.
-        max_length: number to be used; None takes what the model can read, at most ``longest``.
-        name: name of the model in messages.
-        longest: largest number that is taken where ``max_length`` is None.
+        model: Model that reads the tokens.
+        tokenizer: Tokenizer of the model, which may set a limit of its own.
+        max_length: Requested number, or None for the model's own limit, at most ``longest``.
+        name: Name of the model in messages.
+        longest: Upper limit if ``max_length`` is None.
 
     Raises:
-        FairlabError: the model cannot read so many.
+        FairlabError: If the model cannot read ``max_length`` tokens.
     """
     with loading(f"the tokenizer of {name}"):
         own = int(tokenizer.model_max_length)
@@ -100,10 +100,10 @@ def readable_length(
 
 
 def in_range(length: int, limit: int, name: str) -> int:
-    """Return a number of tokens that a model can read.
+    """Return a number of tokens after checking that a model can read it.
 
     Raises:
-        FairlabError: it is out of range.
+        FairlabError: If the number is out of range.
     """
     if not MIN_LENGTH <= length <= limit:
         raise FairlabError(f"backbone.max_length must lie in {MIN_LENGTH}..{limit} for {name}, not {length}")
@@ -111,7 +111,7 @@ def in_range(length: int, limit: int, name: str) -> int:
 
 
 def readable_positions(config: PretrainedConfig) -> int | None:
-    """Return how many tokens a model has positions for, or None where there is no limit."""
+    """Return the number of token positions of a model, or None if it is unlimited."""
     found = getattr(config, "max_position_embeddings", None)
-    # RoBERTa and its kin count positions from the one behind the padding's.
+    # RoBERTa and related models count positions from the one after the padding position.
     return found - config.pad_token_id - 1 if found and config.model_type in OFFSET_POSITIONS else found

@@ -1,7 +1,7 @@
-"""The one door for folders that somebody else may have written: what may be built of what stands in them.
+"""Checks of folders from untrusted sources, which decide what may be built from their contents.
 
-A folder names classes, files and settings. What it names is looked up here, in lists of exact names, before anything is
-built; a name that is in no list ends in one sentence. Nothing that a folder brings is run.
+A folder names classes, files and settings. These names are looked up here, in lists of exact names, before any object
+is built; an unlisted name raises an error of one sentence. No code from a folder is run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fairlab.checks.foreign import read_json, read_object
 from fairlab.files import check_folder
 from fairlab.types import FairlabError
 
-# Modules of sentence-transformers that may be built, under the names that its versions 2 to 6 write.
+# Modules of sentence-transformers that may be built, under the names used in its versions 2 to 6.
 MODULES = {
     "sentence_transformers.models.Transformer": "Transformer",
     "sentence_transformers.base.modules.transformer.Transformer": "Transformer",
@@ -36,21 +36,21 @@ ACTIVATIONS = {
     "torch.nn.modules.linear.Identity",
     *(f"torch.nn.modules.activation.{name}" for name in ("GELU", "LeakyReLU", "ReLU", "Sigmoid", "SiLU", "Tanh")),
 }
-# What the transformer's settings may hold; others would hand arguments to whatever loads it, or name other folders.
+# Permitted settings of the transformer; others could pass arguments to its loader, or name other folders.
 READING = {"max_seq_length", "do_lower_case", "transformer_task", "modality_config", "module_output_name"}
 EMBEDDING = {"method": "forward", "method_output_name": "last_hidden_state"}
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
-# Attention and experts that transformers computes itself; a name of the hub here would fetch code of it.
+# Attention and expert implementations in transformers; a hub name here would download code.
 COMPUTED = {None, "eager", "sdpa", "flash_attention_2", "flex_attention", "grouped_mm", "batched_mm"}
 LAYERS = re.compile(r"(?:^|_)(?:n_)?(?:layers?|blocks?)$|num_hidden_layers|num_layers")
 WIDTHS = re.compile(r"size$|dim$|_embd$|_inner$|n_ctx|n_positions|heads$|_ff$|_kv$|d_model|n_head|experts$")
-FEWEST, MOST_LAYERS = 16, 10_000  # bytes of a layer's weights, and layers of a model
+FEWEST, MOST_LAYERS = 16, 10_000  # minimum bytes of a layer's weights, and maximum layers of a model
 IMPLEMENTATIONS = {"attn_implementation", "experts_implementation"}
 
 
 @dataclass(frozen=True)
 class SentenceModule:
-    """A module of a sentence-transformers folder: its kind, and where in the folder it is kept (empty: at the top)."""
+    """Module of a sentence-transformers folder: its kind, and its location in the folder (empty: at the top)."""
 
     kind: str
     path: str
@@ -58,7 +58,7 @@ class SentenceModule:
 
 @contextmanager
 def loading(what: str) -> Iterator[None]:
-    """Inside, files from outside are read by libraries: whatever they say against them becomes one sentence."""
+    """Convert any error of a library that reads external files within the context to one sentence."""
     try:
         yield
     except (FairlabError, MemoryError):
@@ -72,12 +72,12 @@ def loading(what: str) -> Iterator[None]:
 
 
 def check_model_folder(folder: Path) -> None:
-    """Refuse a model folder that reaches out of itself.
+    """Raise for a model folder that refers to files outside itself.
 
     Raises:
-        FairlabError: a link leads elsewhere, adapters name another model, or the configuration names code of the hub.
+        FairlabError: If a link leads outside, adapters name another model, or the configuration names code of the hub.
     """
-    # The hub's cache keeps the files of a snapshot beside it.
+    # The hub's cache stores the files of a snapshot in a neighbouring folder.
     check_folder(folder, folder.resolve().parent.parent if folder.parent.name == "snapshots" else None)
     if (folder / "adapter_config.json").is_file():
         raise FairlabError(f"{folder} holds adapters, which name another model; merge them and save the whole model")
@@ -89,7 +89,7 @@ def check_model_folder(folder: Path) -> None:
 
 
 def _check_implementations(file: Path, content: Any) -> None:
-    """Refuse names of code in a configuration, and in those inside it."""
+    """Raise for names of code in a configuration, including nested ones."""
     for key, value in content.items() if isinstance(content, dict) else ():
         if key.lstrip("_").removesuffix("_internal") in IMPLEMENTATIONS and not _is_computed(value):
             raise FairlabError(f"{file} names an implementation of the hub ({key}: {value}), which is never run")
@@ -97,13 +97,13 @@ def _check_implementations(file: Path, content: Any) -> None:
 
 
 def _check_sizes(file: Path, content: dict[str, Any]) -> None:
-    """Refuse a configuration that declares more than its weights can hold: the model would be built before they are.
+    """Raise for a configuration that declares more than its weights can hold, since the model would be built first.
 
     Raises:
-        FairlabError: a layer has not one byte of weights, or a width has not one byte for each of its places.
+        FairlabError: If a layer has less than one byte of weights, or a width has less than one byte per place.
     """
     files = [one for kind in ("*.safetensors", "*.gguf") for one in sorted(file.parent.glob(kind))]
-    if not (weights := sum(one.stat().st_size for one in files)):  # which is said where they are read
+    if not (weights := sum(one.stat().st_size for one in files)):  # reported when the weights are read
         return
     for key, value in content.items():
         if not isinstance(value, int) or isinstance(value, bool):
@@ -122,10 +122,11 @@ def _is_computed(value: Any) -> bool:
 
 
 def weights_files(folder: Path) -> list[Path]:
-    """The safetensors files that hold a model's weights: one, or the shards that its index names, in order of name.
+    """Return the safetensors files with a model's weights: one, or the shards in its index, sorted by name.
 
     Raises:
-        FairlabError: there are none, a shard is missing, or the index names what is no file of the folder.
+        FairlabError: If there are no such files, a shard is missing, or the index names
+            something other than a safetensors file of the folder.
     """
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
@@ -145,10 +146,10 @@ def weights_files(folder: Path) -> list[Path]:
 
 
 def sentence_modules(folder: Path) -> list[SentenceModule]:
-    """The modules of a sentence-transformers folder, each checked.
+    """Return the modules of a sentence-transformers folder, each checked.
 
     Raises:
-        FairlabError: one is of another kind, lies elsewhere, or has settings that could do more than embed a text.
+        FairlabError: If a module is of another kind, is outside the folder, or has settings beyond embedding a text.
     """
     file = folder / "modules.json"
     named = read_json(file)
@@ -177,7 +178,7 @@ def _sentence_module(file: Path, entry: dict[str, Any]) -> SentenceModule:
 
 
 def _check_settings(folder: Path, module: SentenceModule) -> None:
-    """Refuse settings of a module that name code, other folders, or another way of reading than embedding a text."""
+    """Raise for module settings that name code, other folders, or a way of reading other than embedding a text."""
     place = folder / module.path
     if module.kind == "Transformer":
         file = place / "sentence_bert_config.json"

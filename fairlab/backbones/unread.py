@@ -1,4 +1,4 @@
-"""Weights of a model's file that its configuration has no place for."""
+"""Weights in a model's file that its configuration does not use."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-OF_LAYER = re.compile(r"(.*?\.)\d+\.")  # where a model's layers are, as in encoder.layer.0.
-BUFFER = re.compile(r"(inv_freq|masked_bias|position_ids|(attn|attention)\.bias)$")  # in older files; not learned
+OF_LAYER = re.compile(r"(.*?\.)\d+\.")  # prefix of layer names, as in encoder.layer.0.
+BUFFER = re.compile(r"(inv_freq|masked_bias|position_ids|(attn|attention)\.bias)$")  # in older files; not trained
 
 
 def unread_weights(model: PreTrainedModel, unexpected: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of weights that belong into a model's layers and have no place there.
+    """Return the names of weights that belong in a model's layers but are not used by them.
 
-    Heads that a body leaves out and buffers of older files are not among them.
+    Heads that a body omits and buffers of older files are not included.
 
     Args:
-        model: the model as it was loaded.
-        unexpected: names of all weights of the file that were not loaded.
+        model: Model as loaded.
+        unexpected: Names of all weights in the file that were not loaded.
     """
     prefix = f"{model.base_model_prefix}."
     layers = {match[1] for name, _ in model.base_model.named_parameters() if (match := OF_LAYER.match(name))}

@@ -1,4 +1,4 @@
-"""Which texts a model is given while it is measured."""
+"""Observation of the texts that a model reads during measurement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Seen = Callable[[Sequence[str]], None]
 
 
 class Watched:
-    """A tokenizer, or what sentence-transformers puts in its place, that tells which texts it is given."""
+    """Tokenizer, or its sentence-transformers replacement, that reports the texts it receives."""
 
     def __init__(self, watched: Any, seen: Seen) -> None:
         self._watched = watched
@@ -25,20 +25,20 @@ class Watched:
         return len(self._watched)
 
     def __call__(self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None, **settings: Any) -> Any:
-        """Tokens of texts, or of pairs, each of which is told as one text."""
+        """Tokenize texts or pairs, and report each pair as one text."""
         columns = [[column] if isinstance(column, str) else column for column in (texts, pairs) if column is not None]
         self._seen([" ".join(row) for row in zip(*columns, strict=True)])
         return self._watched(texts, **settings) if pairs is None else self._watched(texts, pairs, **settings)
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids of texts behind the model's own prompt."""
+        """Return token ids of texts after the model's own prompt."""
         self._seen(texts)
         return self._watched.token_ids(texts)  # type: ignore[no-any-return]
 
 
 @contextmanager
 def watching(backbone: Backbone, seen: Seen) -> Iterator[None]:
-    """Inside, ``seen`` is told every text that the model is given."""
+    """Call ``seen`` with every text that the model receives within the context."""
     tokenizer, published = backbone.tokenizer, backbone.published
     backbone.tokenizer = Watched(tokenizer, seen)  # type: ignore[assignment]
     backbone.published = None if published is None else Watched(published, seen)  # type: ignore[assignment]

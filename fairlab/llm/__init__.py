@@ -1,1 +1,1 @@
-"""Language models that are asked in words: servers and local models behind a ledger."""
+"""Language models that are prompted in text: servers and local models with a ledger."""

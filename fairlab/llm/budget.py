@@ -1,4 +1,4 @@
-"""What calls cost, what may be spent, and what a job would take."""
+"""Cost of calls, spending limits, and forecasts for a job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairlab.types import FairlabError
 
 @dataclass(frozen=True)
 class Price:
-    """Dollars per million tokens."""
+    """Price in dollars per million tokens."""
 
     input: float
     output: float
@@ -21,13 +21,13 @@ class Price:
                 raise FairlabError(f"llm.price.{name} must be 0 or more dollars, not {getattr(self, name)}")
 
     def dollars(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Of one call."""
+        """Return the price of one call."""
         return (prompt_tokens * self.input + completion_tokens * self.output) / 1e6
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What has been used up: requests sent, tokens, the model's seconds (side by side counted twice), dollars."""
+    """Resources used so far: requests sent, tokens, model seconds (concurrent calls counted separately), dollars."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -37,13 +37,13 @@ class Spent:
 
     @property
     def tokens(self) -> int:
-        """Prompt and completion together."""
+        """Return the sum of prompt and completion tokens."""
         return self.prompt_tokens + self.completion_tokens
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Upper bounds on all that a ledger ever spends, over runs and processes; None is no bound."""
+    """Upper bounds on the total spending of a ledger, over all runs and processes; None means no bound."""
 
     calls: int | None = None
     tokens: int | None = None
@@ -52,11 +52,11 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("calls", "tokens", "dollars"):
             value = getattr(self, name)
-            if value is not None and not value >= 0:  # no number is no bound either
+            if value is not None and not value >= 0:  # NaN is not a valid bound either
                 raise FairlabError(f"llm.budget.{name} must be at least 0 or null, not {value}")
 
     def reached(self, spent: Spent, sending: int) -> str:
-        """The bound that forbids ``sending`` more calls (those in flight included), in words; empty when none does."""
+        """Return the bound that forbids ``sending`` more calls (including those in flight), or an empty string."""
         if self.calls is not None and spent.calls + sending > self.calls:
             return f"llm.budget.calls={self.calls}"
         if self.tokens is not None and spent.tokens >= self.tokens:
@@ -68,15 +68,15 @@ class Budget:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What asking would take, without asking.
+    """Estimated resources for a set of requests, computed without sending them.
 
     Attributes:
-        requests: number of different requests.
-        recorded: number of requests that the ledger answers already.
-        calls: number of requests left to send; repeats after failures come on top.
-        prompt_tokens: number of prompt tokens, estimated by length.
-        completion_tokens: number of completion tokens at most, every reply as long as it may be.
-        dollars: price at most, as configured; None without a price.
+        requests: Number of different requests.
+        recorded: Number of requests that already have an answer in the ledger.
+        calls: Number of requests left to send, excluding retries after failures.
+        prompt_tokens: Number of prompt tokens, estimated by length.
+        completion_tokens: Maximum number of completion tokens, if every reply has its maximum length.
+        dollars: Maximum price, from the configured prices, or None without a price.
     """
 
     requests: int

@@ -1,4 +1,4 @@
-"""Asking a model through its ledger: what is recorded is never asked again, and nothing is spent past the budget."""
+"""Client that sends requests to a model through its ledger, reuses recorded answers and respects the budget."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from fairlab.llm.ledger import Ledger
 from fairlab.llm.structured import judged
 from fairlab.types import FairlabError
 
-FIRST_WAIT = 1.0  # seconds before the first retry; doubled with each
-FIRST_TRIES = 3  # to connect to a server that never answered
-FORM_TRIES = 8  # in which a request may help to find the parameters and the form of the schema that a server speaks
-POLL = 0.05  # seconds between looks at calls that another process is making
-OPENING = 60  # characters of a prompt shown in errors
+FIRST_WAIT = 1.0  # seconds before the first retry; doubled for each further one
+FIRST_TRIES = 3  # attempts to connect to a server that has never answered
+FORM_TRIES = 8  # attempts to find the parameters and the schema form that a server supports
+POLL = 0.05  # seconds between checks for calls that another process is making
+OPENING = 60  # maximum number of prompt characters shown in errors
 RETRIED = {
     ExchangeOutcome.RATE_LIMITED,
     ExchangeOutcome.TIMED_OUT,
@@ -45,12 +45,12 @@ ADAPTED = {ExchangeOutcome.SCHEMA_FORM_REFUSED, ExchangeOutcome.PARAMETER_REFUSE
 
 
 class Model(AbstractAsyncContextManager["Model"], Protocol):
-    """What the client asks of a server or a local model.
+    """Interface of a server or a local model for the client.
 
     Attributes:
-        name: name under which the model's answers are recorded.
-        workers: number of batches in flight at a time.
-        batch_size: number of requests in a batch.
+        name: Name under which the model's answers are recorded.
+        workers: Number of concurrent batches.
+        batch_size: Number of requests in a batch.
     """
 
     name: str
@@ -58,13 +58,13 @@ class Model(AbstractAsyncContextManager["Model"], Protocol):
     batch_size: int
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """One attempt for each request."""
+        """Return one attempt per request."""
         ...
 
 
 @dataclass
 class _Pending:
-    """A request on its way to a reply."""
+    """Request that awaits a reply."""
 
     key: str
     asked: Request
@@ -86,10 +86,10 @@ class _Pending:
         )
 
     def next_wait(self, reached: bool) -> float | None:
-        """Seconds until the next attempt, whose request is made ready; None when the last attempt stands.
+        """Prepare the next attempt and return the seconds to wait for it, or None if the last attempt is final.
 
         Args:
-            reached: whether the server ever answered anything; one that is not running is given up soon.
+            reached: Whether the server has ever answered; retries end early for a server that is not running.
         """
         last = self.attempts[-1]
         if last.outcome in ADAPTED:
@@ -101,7 +101,7 @@ class _Pending:
             self.retries -= 1
             tried = sum(attempt.outcome in RETRIED for attempt in self.attempts)
             backoff = min(FIRST_WAIT * 2 ** (tried - 1), LONGEST_WAIT)
-            # Drawn, so that calls that failed together do not come back together.
+            # Random, so that calls that failed together are not retried together.
             jitter = random.uniform(0.5, 1.0) * backoff
             return jitter if last.wait is None else last.wait + 0.1 * jitter
         if self.repairs and last.outcome == ExchangeOutcome.TRUNCATED:
@@ -110,7 +110,7 @@ class _Pending:
             return 0.0
         if self.repairs and last.outcome in (ExchangeOutcome.MALFORMED, ExchangeOutcome.WRONG_SCHEMA):
             self.repairs -= 1
-            # The same question would get the same answer at temperature 0, so the model is shown its mistake.
+            # At temperature 0 the same prompt would give the same answer, so the model is shown its mistake.
             mistake = f"That is not the JSON asked for ({last.reason}). Reply with the corrected JSON object alone."
             turns = ({"role": "assistant", "content": last.text}, {"role": "user", "content": mistake})
             self.request = replace(self.request, messages=(*self.asked.messages, *turns))
@@ -119,30 +119,30 @@ class _Pending:
 
 
 class LLM:
-    """A language model behind its ledger.
+    """Language model with a ledger of its answers.
 
-    An answer is recorded once and for all. A reply that was cut, empty or not the JSON asked for is none: like what the
-    network lost, it is asked for again by the next run. A run that is killed continues from the ledger, and another
-    process with the same ledger shares the work.
+    Each answer is recorded once. A reply that was cut, empty or not the requested JSON does not count as an answer:
+    like a reply lost by the network, it is requested again by the next run. A run that is killed resumes from the
+    ledger, and another process with the same ledger shares the work.
 
     Args:
-        model: a server or a local model; None replays the ledger alone.
-        name: name of the model, under which answers are looked up.
-        ledger: file of recorded answers, open for writing unless replayed.
-        budget: bounds on all that the ledger ever spends; None sets none. Calls in flight when one is reached are still
-            recorded.
-        price: dollars per million tokens, for the cost and for a budget in dollars; None where nothing is paid or
-            known.
-        retries: number of times a call that the network or the server lost is sent again, waiting longer each time.
-        repairs: number of times a reply is asked for again that is cut short (with twice the length) or not the JSON
-            asked for (with the mistake shown). A refusal stands.
+        model: Server or local model, or None to replay only the ledger.
+        name: Name of the model, used to look up answers.
+        ledger: File of recorded answers, open for writing except in a replay.
+        budget: Bounds on the total spending of the ledger, or None for no bounds. Calls in flight when a bound is
+            reached are still recorded.
+        price: Dollars per million tokens, for the cost and for a budget in dollars, or None if the model is free or its
+            price is unknown.
+        retries: Maximum number of retries of a call lost by the network or the server, with increasing waits.
+        repairs: Maximum number of further requests for a reply that is cut short (with twice the length) or is not the
+            requested JSON (with the mistake shown). A refusal is not retried.
 
-        extra: parameters that the model's server is sent with every request; they are a part of what is asked, and so
-            of the address in the ledger.
-        reply_tokens: room for every reply in tokens, reasoning included; None leaves it to whoever asks.
+        extra: Additional parameters of every request to the model's server. They are part of the request, and therefore
+            of its address in the ledger.
+        reply_tokens: Maximum tokens of every reply, including reasoning, or None to use each request's own limit.
 
     Raises:
-        FairlabError: a budget in dollars without a price.
+        FairlabError: If a budget in dollars is set without a price.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class LLM:
         self.repairs = repairs
         self.extra = dict(extra or {})
         self.reply_tokens = reply_tokens
-        self.failed: dict[str, Reply] = {}  # what was no answer is not asked for again by this object
+        self.failed: dict[str, Reply] = {}  # failed replies are not requested again by this object
         self.in_flight = 0
         self.reached = False
         self.stopped: FairlabError | None = None
@@ -178,15 +178,15 @@ class LLM:
             )
 
     def ask(self, requests: Sequence[Request], *, stage: str) -> list[Reply]:
-        """A reply to each request, in order; equal requests are asked once.
+        """Return a reply to each request, in order; equal requests are sent once.
 
         Args:
-            requests: any number of requests.
-            stage: name under which the ledger adds up calls, tokens, seconds and dollars.
+            requests: Any number of requests.
+            stage: Name of the ledger entry that accumulates calls, tokens, seconds and dollars.
 
         Raises:
-            FairlabError: the budget is spent, the server cannot be used at all, or a replayed ledger lacks an answer;
-                everything answered so far is in the ledger.
+            FairlabError: If the budget is spent, if the server cannot be used at all, or if a replayed ledger lacks an
+                answer; all earlier answers are in the ledger.
         """
         found, missing = self._look_up(requests)
         if missing and self.model is None:
@@ -196,7 +196,7 @@ class LLM:
         return [found[key] for key in map(self.address_of, requests)]
 
     def forecast(self, requests: Sequence[Request]) -> Forecast:
-        """What :meth:`ask` would take, without asking anything."""
+        """Return the forecast for :meth:`ask`, without sending any request."""
         found, missing = self._look_up(requests)
         prompt_tokens = sum(estimated_tokens(request.prompt) for request in missing.values())
         completion_tokens = sum(request.max_tokens for request in missing.values())
@@ -210,15 +210,15 @@ class LLM:
         )
 
     def address_of(self, request: Request) -> str:
-        """Where the ledger keeps the reply to a request."""
+        """Return the ledger address of the reply to a request."""
         return address(self._asked(request).canonical(self.name, self.extra))
 
     def _asked(self, request: Request) -> Request:
-        """The request with the room for its reply that was set."""
+        """Return the request with the configured maximum reply length."""
         return request if self.reply_tokens is None else replace(request, max_tokens=self.reply_tokens)
 
     def _look_up(self, requests: Sequence[Request]) -> tuple[dict[str, Reply], dict[str, Request]]:
-        """Recorded replies and the requests without one, by address."""
+        """Return recorded replies, and the requests without one, by address."""
         found: dict[str, Reply] = {}
         missing: dict[str, Request] = {}
         for request in requests:
@@ -226,7 +226,7 @@ class LLM:
             if key in found or key in missing:
                 continue
             reply = self.ledger.get(key)
-            if reply is None and self.model is None:  # a replay gives what the run had
+            if reply is None and self.model is None:  # a replay returns the failures of the run
                 reply = self.ledger.failure(key)
             reply = reply or self.failed.get(key)
             if reply is None:
@@ -250,7 +250,7 @@ class LLM:
         with Progress(disable=not sys.stderr.isatty(), transient=True) as progress:
             task = progress.add_task(f"asking {self.name}", total=len(missing))
             async with self.model:
-                polling = asyncio.Lock()  # one look for all workers
+                polling = asyncio.Lock()  # one poll for all workers
 
                 async def work() -> None:
                     while queue and self.stopped is None:
@@ -270,7 +270,7 @@ class LLM:
         return answers
 
     def _claim(self, queue: deque[tuple[str, Request]], answers: dict[str, Reply]) -> list[_Pending]:
-        """Take calls from the queue for a batch; those another process is making go to its end."""
+        """Take calls from the queue for a batch; calls that another process is making move to the end of the queue."""
         assert self.model is not None
         batch: list[_Pending] = []
         for _ in range(len(queue)):
@@ -286,7 +286,7 @@ class LLM:
         return batch
 
     async def _answer(self, batch: list[_Pending], stage: str, answers: dict[str, Reply]) -> None:
-        """See a batch through to replies; an error meant for the user stops all workers after their present calls."""
+        """Complete a batch; an error meant for the user stops all workers after their current calls."""
         pending = batch
         try:
             while pending:
@@ -305,7 +305,7 @@ class LLM:
                     self.ledger.release(item.key)
 
     async def _attempt(self, pending: list[_Pending], stage: str) -> None:
-        """Send the batch once, unless the run is stopped or the budget spent, and note what it took."""
+        """Send the batch once, unless the run is stopped or the budget is spent, and record its cost."""
         assert self.model is not None
         if self.stopped is not None:
             raise self.stopped
@@ -318,7 +318,7 @@ class LLM:
         self.in_flight += len(pending)
         try:
             attempts = await self.model.send([item.request for item in pending])
-        except BaseException as error:  # the calls were sent, whatever came of them
+        except BaseException as error:  # the calls were sent, regardless of the result
             for item in pending:
                 self._spend(item, _unanswered(item.request, error), stage)
             raise
@@ -334,10 +334,10 @@ class LLM:
         self.ledger.spend(item.key, stage, attempt, dollars)
 
     def _settled(self, item: _Pending) -> Reply:
-        """The reply that stands: recorded where the model answered.
+        """Return the final reply, recorded if the model answered.
 
         Raises:
-            FairlabError: the server cannot be reached, so no other call will fare better.
+            FairlabError: If the server is unreachable, so that any other call would fail too.
         """
         reply = item.reply()
         if reply.outcome == ExchangeOutcome.UNREACHABLE:
@@ -350,14 +350,14 @@ class LLM:
 
 
 def _unanswered(request: Request, error: BaseException) -> Attempt:
-    """The attempt of a call that ended in an error: one that was turned down is free, what broke off may be charged."""
+    """Return the attempt of a call that raised: a rejected call is free, an interrupted one may be charged."""
     if isinstance(error, FairlabError):
         return Attempt(ExchangeOutcome.REJECTED, reason=str(error))
     return Attempt.in_full(ExchangeOutcome.CUT_OFF, request, f"broken off by {type(error).__name__}")
 
 
 def _run(job: Coroutine[Any, Any, dict[str, Reply]]) -> dict[str, Reply]:
-    """Run to the end, also from inside a notebook, whose event loop is running already."""
+    """Run a coroutine to completion, also in a notebook, whose event loop is already running."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -367,7 +367,7 @@ def _run(job: Coroutine[Any, Any, dict[str, Reply]]) -> dict[str, Reply]:
     def run() -> None:
         try:
             outcome.append(asyncio.run(job))
-        except BaseException as error:  # handed to the caller
+        except BaseException as error:  # re-raised in the caller
             outcome.append(error)
 
     thread = threading.Thread(target=run)

@@ -1,4 +1,4 @@
-"""What is asked of a language model, what one attempt brings back, and what stands as the reply."""
+"""Requests to a language model, the results of single attempts, and final replies."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from typing import Any
 
 from fairlab.checks.json_text import from_json
 
-CHARACTERS_PER_TOKEN = 4  # rule of thumb for English; used where a server counts nothing
+CHARACTERS_PER_TOKEN = 4  # rule of thumb for English; used if a server reports no count
 FENCE = re.compile(r"```(?:json)?[^\S\n]*\n(.*?)\n?[^\S\n]*```", re.DOTALL | re.IGNORECASE)
-# How models end what they think aloud: DeepSeek and Qwen, others like them, Magistral, and gpt-oss.
+# Ends of the reasoning of models: DeepSeek, Qwen and similar, Magistral, and gpt-oss.
 THOUGHT = re.compile(
     r"</(?:think|thinking|thought|reasoning|analysis)>|\[/THINK\]|<\|channel\|>final(?:\s*<\|[a-z]+\|>\w*)*<\|message\|>",
     re.IGNORECASE,
 )
-LONGEST_WAIT = 120.0  # seconds; a server that asks for more is not waited for
+LONGEST_WAIT = 120.0  # seconds; a call is not retried if the server requests a longer wait
 
 
 class ExchangeOutcome(StrEnum):
-    """How an attempt ended.
+    """Outcome of an attempt.
 
-    The first two are answers, which stand in the ledger. The next three are no answer: they are kept apart, for a
-    replay, and asked again by a run with a model. The others are the network's or the server's: they are counted as
-    spent and asked again.
+    The first two are answers and are stored in the ledger. The next three are not answers: they are stored separately
+    for a replay, and requested again by a run with a model. The others are failures of the network or the server: they
+    count as spending and are requested again.
     """
 
     OK = "ok"
@@ -48,20 +48,20 @@ class ExchangeOutcome(StrEnum):
 
 ANSWERED = {ExchangeOutcome.OK, ExchangeOutcome.REFUSED}
 NO_ANSWER = {ExchangeOutcome.TRUNCATED, ExchangeOutcome.MALFORMED, ExchangeOutcome.WRONG_SCHEMA}
-SAID = ANSWERED | NO_ANSWER | {ExchangeOutcome.REJECTED}  # what asking again in the same run would not change
+SAID = ANSWERED | NO_ANSWER | {ExchangeOutcome.REJECTED}  # outcomes that a retry in the same run would not change
 
 
 @dataclass(frozen=True)
 class Request:
-    """One question to a model.
+    """Request to a model.
 
     Attributes:
-        messages: chat turns, each ``{"role": system | user | assistant, "content": text}``.
-        schema: JSON schema of the reply; None asks for free text.
-        max_tokens: length of the longest reply, in tokens.
-        temperature: sampling temperature; 0 is greedy; None leaves it to the server.
-        top_p: share of the probability that sampling draws from; None leaves it to the server.
-        seed: seed of sampling; None sends none to a server and is 0 for a local model.
+        messages: Chat turns, each ``{"role": system | user | assistant, "content": text}``.
+        schema: JSON schema of the reply, or None for free text.
+        max_tokens: Maximum length of the reply, in tokens.
+        temperature: Sampling temperature; 0 is greedy and None uses the server's default.
+        top_p: Probability mass that sampling draws from, or None for the server's default.
+        seed: Sampling seed; None is omitted from server requests and means 0 for a local model.
     """
 
     messages: tuple[dict[str, str], ...]
@@ -72,41 +72,41 @@ class Request:
     seed: int | None = None
 
     def canonical(self, model: str, extra: Mapping[str, Any] | None = None) -> str:
-        """Return the request as JSON, the same for equal requests: what the ledger addresses by.
+        """Return the request as JSON, identical for equal requests; the ledger's addresses are computed from it.
 
         Args:
-            model: name of the model.
-            extra: further parameters that are sent with every request; an empty one leaves the address as it is.
+            model: Name of the model.
+            extra: Additional parameters of every request; empty ones do not change the address.
         """
         content = {"model": model, **vars(self), **({"extra": dict(extra)} if extra else {})}
         return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @property
     def prompt(self) -> str:
-        """All that the model reads."""
+        """Return all text that the model reads."""
         return "\n".join(message["content"] for message in self.messages)
 
 
 def address(canonical: str) -> str:
-    """SHA-256 of a canonical request."""
+    """Return the SHA-256 of a canonical request."""
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def estimated_tokens(text: str) -> int:
-    """Tokens of a text, by its length."""
+    """Estimate the number of tokens of a text from its length."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One request sent and what came of it.
+    """Result of sending one request.
 
     Attributes:
-        text: text of the reply; empty where there is none.
-        reason: why the outcome is not ``ok``, without any key.
-        prompt_tokens, completion_tokens: numbers of tokens as the server counts them, estimated where it does not say.
-        seconds: seconds from sending to the last byte.
-        wait: seconds the server asks to wait before the next attempt; None where it does not say.
+        text: Text of the reply, or an empty string without a reply.
+        reason: Reason why the outcome is not ``ok``, with any key removed.
+        prompt_tokens, completion_tokens: Numbers of tokens counted by the server, or estimates without a server count.
+        seconds: Seconds from sending to the last byte.
+        wait: Seconds to wait before the next attempt as requested by the server, or None if it does not say.
     """
 
     outcome: ExchangeOutcome
@@ -119,19 +119,19 @@ class Attempt:
 
     @classmethod
     def in_full(cls, outcome: ExchangeOutcome, request: Request, reason: str, seconds: float = 0.0) -> Attempt:
-        """One whose answer never arrived, counted as if it had all been written: the server may have charged for it."""
+        """Return an attempt without an answer, counted at full length because the server may have charged for it."""
         tokens = estimated_tokens(request.prompt), request.max_tokens
         return cls(outcome, "", reason, *tokens, seconds)
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What stands as the answer to a request, after all its attempts.
+    """Final reply to a request, after all its attempts.
 
     Attributes:
-        outcome, text, reason: outcome of the last attempt, text of its reply, and why the outcome is not ``ok``.
-        attempts: number of requests sent.
-        prompt_tokens, completion_tokens, seconds: sums of tokens and seconds over the attempts.
+        outcome, text, reason: Outcome of the last attempt, text of its reply, and the reason if it is not ``ok``.
+        attempts: Number of requests sent.
+        prompt_tokens, completion_tokens, seconds: Sums of tokens and seconds over the attempts.
     """
 
     outcome: ExchangeOutcome
@@ -144,48 +144,48 @@ class Reply:
 
     @property
     def ok(self) -> bool:
-        """Whether the model answered in the form asked for."""
+        """Return whether the model answered in the requested form."""
         return self.outcome == ExchangeOutcome.OK
 
     @property
     def kept(self) -> bool:
-        """Whether the reply is an answer, so that the ledger keeps it for every later run."""
+        """Return whether the reply is an answer, which the ledger keeps for all later runs."""
         return self.outcome in ANSWERED
 
     @cached_property
     def value(self) -> Any:
-        """The parsed JSON of an ``ok`` reply to a request with a schema."""
+        """Return the parsed JSON of an ``ok`` reply to a request with a schema."""
         return parse_answer(self.text)
 
     def dumps(self) -> str:
-        """As JSON, for the ledger."""
+        """Serialise the reply to JSON for the ledger."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
     def loads(cls, text: str) -> Reply:
-        """From the ledger's JSON."""
+        """Parse a reply from the ledger's JSON."""
         values = json.loads(text)
         return cls(**{**values, "outcome": ExchangeOutcome(values["outcome"])})
 
 
 def without_reasoning(text: str) -> str:
-    """Return a reply without what the model thought aloud before it; the opening tag may stand in the prompt.
+    """Return a reply without the reasoning at its start; the opening tag may be in the prompt instead.
 
     Example:
         >>> without_reasoning("<think>Two? No, three.</think>  Three.")
         'Three.'
     """
-    if text.lstrip("\ufeff \n\r\t").startswith("{"):  # an answer in JSON, which may speak of such tags
+    if text.lstrip("\ufeff \n\r\t").startswith("{"):  # a JSON answer, whose text may mention such tags
         return text
     ends = [found.end() for found in THOUGHT.finditer(text)]
     return text[ends[-1] :].lstrip() if ends else text
 
 
 def parse_answer(text: str) -> Any:
-    """Return the JSON value of a reply, without a byte-order mark, reasoning, a code fence or words around it.
+    """Return the JSON value of a reply, without a byte-order mark, reasoning, a code fence or surrounding text.
 
     Raises:
-        ValueError: it is not JSON; ``NaN`` and ``Infinity`` are not.
+        ValueError: If the reply is not JSON; ``NaN`` and ``Infinity`` are not valid.
     """
     answer = without_reasoning(text).strip("\ufeff \n\r\t")
     try:

@@ -1,7 +1,7 @@
-"""Runs a command for as long as whoever started it holds on: ``python -I keeper.py COMMAND ...``.
+"""Process that runs a command for the lifetime of its starter: ``python -I keeper.py COMMAND ...``.
 
-The starter holds the other end of this process's standard input. When it lets go, be it by a kill that it cannot catch,
-the command is ended. It is run as a file of its own, so it takes the standard library alone.
+The starter holds the other end of this process's standard input. When that end closes, even because the starter was
+killed, the command is ended. This file is run as a script, so it imports only the standard library.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import subprocess
 import sys
 import threading
 
-PATIENCE = 5.0  # seconds that the command has to end by itself
+PATIENCE = 5.0  # seconds that the command has to exit
 
 
 def main() -> int:
-    """Exit code of the command; of one that a signal ended 128 and the signal's number, as shells have it."""
+    """Return the command's exit code, or 128 plus the signal's number after a signal, as shells do."""
     process = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
     threading.Thread(target=_end_when_let_go, args=(process,), daemon=True).start()
     code = process.wait()
@@ -23,7 +23,7 @@ def main() -> int:
 
 
 def _end_when_let_go(process: subprocess.Popen[bytes]) -> None:
-    while os.read(0, 1):  # unbuffered: a buffer that this thread holds would break the end of the main one
+    while os.read(0, 1):  # unbuffered: a buffer held by this thread would break the exit of the main thread
         pass
     process.terminate()
     try:

@@ -1,4 +1,4 @@
-"""The ledger: every answer of a model on disk, addressed by what was asked, and everything spent on it."""
+"""Ledger: every answer of a model on disk, addressed by its request, and all amounts spent on it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairlab.llm.exchange import Attempt, Reply
 from fairlab.types import FairlabError
 
 FORMAT = 1
-LEASE = 3600.0  # seconds after which a claim of a process that seems alive lapses; its number may have been reused
+LEASE = 3600.0  # seconds until the claim of an apparently live process lapses; its pid may have been reused
 FAILURES = """CREATE TABLE IF NOT EXISTS failures
 (key TEXT PRIMARY KEY, request TEXT, reply TEXT, checksum TEXT) WITHOUT ROWID;"""
 TABLES = """
@@ -35,26 +35,26 @@ COALESCE(SUM(seconds),0), COALESCE(SUM(dollars),0)"
 
 
 class Ledger:
-    """An SQLite file that processes of one machine may share.
+    """SQLite file of answers that processes of one machine may share.
 
-    Every answer and every amount spent is committed on its own before the next call, so a process killed at any point
-    loses at most the calls in flight. After a power cut the last few may be missing; the file stays readable. Write-
-    ahead logging needs a local disk, not a network share. No key is ever written: a request is messages, parameters
-    and the model's name.
+    Every answer and every amount spent is committed separately before the next call, so a process killed at any point
+    loses at most the calls in flight. After a power cut the last few commits may be missing; the file stays readable.
+    Write-ahead logging requires a local disk, not a network share. API keys are never written: a request consists of
+    messages, parameters and the model's name.
 
     Args:
-        path: path of the file, which is made with its folder where it is missing.
-        read_only: whether the ledger is only replayed; the file must then be there and is never changed.
+        path: Path of the file, which is created with its folder if it is missing.
+        read_only: Whether the ledger is only replayed; the file must then exist and is never changed.
 
     Raises:
-        FairlabError: the file is missing (read-only), no ledger, or of another format.
+        FairlabError: If the file is missing (read-only), is not a ledger, or has another format.
     """
 
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
         self.path = Path(path)
         self.read_only = read_only
         self.owner = uuid.uuid4().hex
-        self.corrupt: set[str] = set()  # addresses of entries found damaged
+        self.corrupt: set[str] = set()  # addresses of damaged entries
         if read_only and not self.path.is_file():
             raise FairlabError(f"there is no ledger {self.path}; give the file of a recorded run as llm.ledger")
         with self._one_sentence():
@@ -63,24 +63,24 @@ class Ledger:
             if version != FORMAT:
                 raise FairlabError(f"{self.path} is no ledger of this version of fairlab; choose another llm.ledger")
             if not read_only:
-                self.database.execute(FAILURES)  # ledgers of earlier versions have no such table
+                self.database.execute(FAILURES)  # ledgers of earlier versions lack this table
 
     def _open(self) -> sqlite3.Connection:
         if self.read_only:
-            # Without a log beside it the file is complete, and may lie where nothing can be written.
+            # Without a write-ahead log the file is complete, and its folder may be read-only.
             immutable = not self.path.with_name(self.path.name + "-wal").exists()
             name = f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' * immutable}"
         else:
             self._make()
             name = self.path.resolve().as_uri()
         database = sqlite3.connect(name, uri=True, timeout=60, isolation_level=None, check_same_thread=False)
-        database.text_factory = lambda text: text.decode("utf-8", "replace")  # damage is for the checksum to find
+        database.text_factory = lambda text: text.decode("utf-8", "replace")  # the checksum detects damage
         if not self.read_only:
             database.execute("PRAGMA synchronous=NORMAL")
         return database
 
     def _make(self) -> None:
-        """Make the file where it is missing: whole, and by one process only, whichever comes first."""
+        """Create the file if it is missing: complete, and by a single process if several try."""
         if self.path.exists():
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -112,27 +112,27 @@ class Ledger:
                     self.database.execute("ROLLBACK")
 
     def get(self, key: str) -> Reply | None:
-        """Return the answer recorded under an address, or None if there is none or its checksum is wrong.
+        """Return the answer recorded under an address, or None if it is missing or its checksum is wrong.
 
-        Ledgers of earlier versions hold replies that are no answers beside the others; these are not returned.
+        Ledgers of earlier versions store failed replies among the answers; these are not returned.
         """
         reply = self._read("answers", key)
         return reply if reply is not None and reply.kept else None
 
     def replies(self) -> Iterator[tuple[str, str]]:
-        """Yield address and JSON of every reply, failures included, in the order of the addresses."""
+        """Yield address and JSON of every reply, including failures, in the order of the addresses."""
         found: dict[str, str] = {}
         with self._one_sentence():
-            for table in reversed(self._tables()):  # an answer stands, whatever failed before it
+            for table in reversed(self._tables()):  # an answer takes precedence over earlier failures
                 found |= self.database.execute(f"SELECT key, reply FROM {table}").fetchall()
         yield from sorted(found.items())
 
     def failure(self, key: str) -> Reply | None:
-        """Return the last reply under an address that was no answer, such as one that was cut; None without one."""
+        """Return the last failed reply under an address, such as one that was cut, or None."""
         return next(filter(None, (self._read(table, key) for table in reversed(self._tables()))), None)
 
     def _tables(self) -> list[str]:
-        """Tables of replies; a file of an earlier version that is only replayed has no failures."""
+        """Return the tables of replies; a replayed file of an earlier version has no table of failures."""
         query = "SELECT name FROM sqlite_master WHERE name IN ('answers', 'failures') ORDER BY name"
         with self._one_sentence():
             return [name for (name,) in self.database.execute(query)]
@@ -150,7 +150,7 @@ class Ledger:
         return Reply.loads(reply)
 
     def claim(self, key: str) -> bool:
-        """Take a call for this process; False while another that is alive has it, or when it has been answered."""
+        """Claim a call for this process; return False if another live process holds it or it has been answered."""
         now = time.time()
         with self._transaction() as database:
             held = database.execute("SELECT owner, pid, until FROM claims WHERE key = ?", (key,)).fetchone()
@@ -163,12 +163,12 @@ class Ledger:
         return True
 
     def release(self, key: str) -> None:
-        """Give up a claim of this process, answered or not."""
+        """Release a claim of this process, whether answered or not."""
         with self._one_sentence():
             self.database.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self.owner))
 
     def spend(self, key: str, stage: str, attempt: Attempt, dollars: float) -> None:
-        """Note an attempt and add it to the totals of its stage."""
+        """Record an attempt and add it to the totals of its stage."""
         used = (attempt.prompt_tokens, attempt.completion_tokens, attempt.seconds, dollars)
         with self._transaction() as database:
             row = (key, stage, time.time(), attempt.outcome, attempt.reason, *used)
@@ -182,12 +182,12 @@ class Ledger:
             )
 
     def put(self, key: str, request: str, reply: Reply) -> Reply:
-        """Record a reply and give up the claim.
+        """Record a reply and release the claim.
 
-        A reply that is no answer is kept apart, for a replay of the run alone.
+        A failed reply is stored separately, only for a replay of the run.
 
         Returns:
-            The reply that stands: an earlier intact answer is never replaced.
+            The reply that is valid: an earlier intact answer is never replaced.
         """
         text = reply.dumps()
         with self._transaction() as database:
@@ -200,24 +200,24 @@ class Ledger:
         return standing or reply
 
     def spent(self) -> Spent:
-        """Everything ever spent, by all processes."""
+        """Return the total spending of all processes."""
         with self._one_sentence():
             return Spent(*self.database.execute(f"SELECT {SUMS} FROM totals").fetchone())
 
     def stages(self) -> dict[str, Spent]:
-        """What each stage spent."""
+        """Return the spending of each stage."""
         with self._one_sentence():
             rows = self.database.execute(f"SELECT stage, {SUMS} FROM totals GROUP BY stage ORDER BY stage").fetchall()
         return {stage: Spent(*sums) for stage, *sums in rows}
 
     def outcomes(self, stage: str) -> dict[str, int]:
-        """Attempts of a stage by outcome."""
+        """Return the number of attempts of a stage by outcome."""
         query = "SELECT outcome, COUNT(*) FROM attempts WHERE stage = ? GROUP BY outcome ORDER BY outcome"
         with self._one_sentence():
             return dict(self.database.execute(query, (stage,)).fetchall())
 
     def models(self) -> list[str]:
-        """Names of the models whose answers it holds."""
+        """Return the names of the models with answers in the ledger."""
         names = " UNION ".join(
             f"SELECT json_extract(request, '$.model') FROM {table} WHERE json_valid(request)"
             for table in self._tables()
@@ -226,7 +226,7 @@ class Ledger:
             return [name for (name,) in self.database.execute(f"{names} ORDER BY 1")]
 
     def close(self) -> None:
-        """Close the file; the last process to do so leaves it without a log beside it."""
+        """Close the file; the last process that closes it removes the write-ahead log."""
         self.database.close()
 
 
@@ -239,6 +239,6 @@ def _alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # another user's
+    except OSError:  # process of another user
         return True
     return True

@@ -1,4 +1,4 @@
-"""From values of a configuration to a language model behind its ledger."""
+"""Construction of a language model and its ledger from configuration values."""
 
 from __future__ import annotations
 
@@ -25,23 +25,24 @@ def load_server(
     reply_tokens: Count | None = None,
     total_timeout: Positive = 300.0,
 ) -> LLM:
-    """A model behind any OpenAI-compatible server.
+    """Create a client of an OpenAI-compatible server.
 
     Args:
-        base_url: address of the server up to and including the version, such as ``https://api.openai.com/v1``.
-        model: name of the model as the server calls it.
-        api_key_env: environment variable that holds the key; None sends none.
-        concurrency: number of requests in flight at a time.
-        token_limit_key: the server's name for the longest reply.
-        price: prices ``{input: ..., output: ...}`` in dollars per million tokens; None where nothing is paid or known.
-        budget: bounds ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
-        ledger: file of the answers; made where it is missing.
-        extra: further parameters of every request, sent as they are, such as ``{reasoning_effort: low}``.
-        reply_tokens: room for every reply in tokens, reasoning included; None leaves it to whoever asks.
-        total_timeout: number of seconds a call may take in all.
+        base_url: Address of the server up to and including the version, such as ``https://api.openai.com/v1``.
+        model: Name of the model as the server calls it.
+        api_key_env: Name of the environment variable that holds the API key, or None to send no key.
+        concurrency: Maximum number of requests in flight.
+        token_limit_key: Name of the server's parameter for the maximum reply length.
+        price: Prices ``{input: ..., output: ...}`` in dollars per million tokens, or None if the model is free or its
+            price is unknown.
+        budget: Bounds ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
+        ledger: File of the answers, which is created if it is missing.
+        extra: Additional parameters of every request, sent unchanged, such as ``{reasoning_effort: low}``.
+        reply_tokens: Maximum tokens of every reply, including reasoning, or None to use each request's own limit.
+        total_timeout: Maximum duration of a call, in seconds.
 
     Raises:
-        FairlabError: a value cannot be used.
+        FairlabError: If a value is invalid.
     """
     from fairlab.llm.server import Server
 
@@ -77,7 +78,7 @@ def load_served(
     ledger: str,
     total_timeout: Positive = 300.0,
 ) -> LLM:
-    """A model of a GGUF file behind a server that this process starts; as :class:`fairlab.llm.served.ServedModel`."""
+    """Create a client of a GGUF model on a server that it starts; see :class:`fairlab.llm.served.ServedModel`."""
     from fairlab.llm.served import ServedModel
 
     served = ServedModel(
@@ -104,7 +105,7 @@ def load_local(
     budget: Mapping[str, float | None],
     ledger: str,
 ) -> LLM:
-    """A causal model of transformers, run in this process; arguments as for :class:`fairlab.llm.local.Local`."""
+    """Load a causal model of transformers in this process; arguments as for :class:`fairlab.llm.local.Local`."""
     from fairlab.llm.local import Local
 
     local = Local(
@@ -120,14 +121,14 @@ def load_local(
 
 
 def load_replay(*, ledger: str, model: str | None) -> LLM:
-    """A recorded ledger, answering offline.
+    """Open a recorded ledger, which answers offline.
 
     Args:
-        ledger: ledger file of the recorded run, which is never changed.
-        model: name of the model whose answers are replayed; None where the ledger holds those of one model only.
+        ledger: Ledger file of the recorded run, which is never changed.
+        model: Name of the model whose answers are replayed, or None if the ledger holds answers of only one model.
 
     Raises:
-        FairlabError: there is no such ledger or model in it.
+        FairlabError: If there is no such ledger, or no such model in it.
     """
     opened = Ledger(ledger, read_only=True)
     models = opened.models()

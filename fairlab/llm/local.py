@@ -1,4 +1,4 @@
-"""A causal language model of transformers, run in this process."""
+"""Causal language model of transformers that runs in this process."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from fairlab.types import FairlabError
 if TYPE_CHECKING:
     from torch import Tensor
 
-TEMPLATE_SECONDS = 5.0  # longest time that a chat template may take for a prompt
-HASH_SHOWN = 12  # digits of the weights' hash in the name answers are recorded under
+TEMPLATE_SECONDS = 5.0  # maximum seconds that a chat template may take for a prompt
+HASH_SHOWN = 12  # digits of the weights' hash in the name under which answers are recorded
 
 
 class Local:
-    """Generates replies in batches: greedy at temperature 0, else sampled with a seed of each request's own.
+    """Model that generates replies in batches: greedy at temperature 0, otherwise sampled with a seed per request.
 
-    Nothing forces the reply into its schema; what does not fit is repaired or fails like any other. Answers are
-    recorded under the model's name and its weights' hash, so that other weights never answer for these.
+    The reply is not constrained to its schema; an invalid reply is repaired or fails as with any other model. Answers
+    are recorded under the model's name and its weights' hash, so that they are never reused for other weights.
 
     Args:
-        name: folder in transformers format, or hub name, of the model.
-        revision: hub revision; None is the hub's default branch.
-        package: installed Python package that carries the weights, instead of the hub.
-        gguf: weights file of the package or folder in GGUF format, instead of ``model.safetensors``.
-        weights_sha256: expected hash of the weights file; a mismatch is an error.
-        dtype: torch name of the weights' number format, such as ``float32`` or ``bfloat16``.
-        batch_size: number of requests generated together.
+        name: Folder in transformers format, or hub name, of the model.
+        revision: Hub revision, or None for the hub's default branch.
+        package: Installed Python package that contains the weights, instead of the hub.
+        gguf: Weights file of the package or folder in GGUF format, instead of ``model.safetensors``.
+        weights_sha256: Expected hash of the weights file; a mismatch is an error.
+        dtype: Torch name of the weights' number format, such as ``float32`` or ``bfloat16``.
+        batch_size: Number of requests generated together.
 
     Raises:
-        FairlabError: the weights cannot be had, have another hash, or a value is out of range.
+        FairlabError: If the weights are unavailable or have another hash, or if a value is out of range.
     """
 
     workers = 1
@@ -83,7 +83,7 @@ class Local:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """The model stays loaded."""
+        """Keep the model loaded."""
 
     def _load(self) -> tuple[Any, Any]:
         import torch
@@ -95,7 +95,7 @@ class Local:
         folder = self.weights.parent
         tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", trust_remote_code=False, **of_file)
         safe = {} if self.gguf else {"use_safetensors": True}
-        # Reading GGUF draws a bar of its own, which nothing turns off.
+        # The GGUF reader draws its own progress bar, which cannot be disabled.
         with nullcontext() if sys.stderr.isatty() else redirect_stderr(io.StringIO()):
             loaded: Any = AutoModelForCausalLM.from_pretrained(
                 folder,
@@ -115,7 +115,7 @@ class Local:
         return tokenizer, model.eval().to(torch.device(device))
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """A reply to each request, generated together; a prompt that fills the model is rejected."""
+        """Generate a reply to each request in one batch; a prompt that leaves no room for a reply is rejected."""
         assert self._loaded is not None
         tokenizer, model = self._loaded
         limit = getattr(model.config, "max_position_embeddings", None) or math.inf
@@ -130,13 +130,14 @@ class Local:
         return attempts
 
     def _generate(self, prompts: list[list[int]], requests: Sequence[Request], limit: float) -> list[Attempt]:
-        """One attempt per prompt, all generated side by side."""
+        """Return one attempt per prompt, all generated in one batch."""
         import torch
         from transformers import LogitsProcessorList
 
         assert self._loaded is not None
         tokenizer, model = self._loaded
-        # Only what every causal model knows: token types, which some tokenizers add, mean something else to GPT-2.
+        # Only inputs common to all causal models: token types, which some tokenizers add, have another meaning in
+        # GPT-2.
         inputs = tokenizer.pad({"input_ids": prompts}, return_tensors="pt").to(model.device)
         ids, mask = inputs["input_ids"], inputs["attention_mask"]
         longest = max(request.max_tokens for request in requests)
@@ -164,13 +165,13 @@ class Local:
 
 
 class SeededSampling:
-    """Turns the largest logit into a draw, row by row, by adding Gumbel noise of the request's own seed.
+    """Logits processor that samples by making a draw the largest logit, row by row, with Gumbel noise per request.
 
-    The argmax of logits / temperature + Gumbel noise is distributed as the softmax, so that greedy generation samples,
-    and what one request draws does not depend on which others share its batch.
+    The argmax of logits / temperature + Gumbel noise is distributed as the softmax. Greedy generation therefore
+    samples, and the draws of one request do not depend on the other requests in its batch.
 
     Args:
-        requests: one request for each row of the batch; a temperature of 0 or None leaves its row greedy.
+        requests: One request per row of the batch; a temperature of 0 or None leaves its row greedy.
     """
 
     def __init__(self, requests: Sequence[Request]) -> None:
@@ -180,7 +181,7 @@ class SeededSampling:
         self.generators = [torch.Generator().manual_seed(_seed(request)) for request in requests]
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Scores whose argmax is the next token.
+        """Return scores whose argmax is the next token.
 
         Shapes: ``input_ids`` (rows, tokens), ``scores`` (rows, vocabulary).
         """
@@ -200,16 +201,16 @@ class SeededSampling:
 
 
 def _seed(request: Request) -> int:
-    """Of the request's seed and prompt, so that one seed for many prompts does not give them the same luck."""
+    """Return a seed derived from the request's seed and prompt, so that one seed gives independent draws per prompt."""
     digest = hashlib.sha256(f"{request.seed or 0}\n{request.prompt}".encode()).digest()
     return int.from_bytes(digest[:8]) >> 1
 
 
 def find_gguf(name: str, gguf: str, package: str | None) -> Path:
-    """The GGUF file of a package or a folder.
+    """Return the GGUF file of a package or a folder.
 
     Raises:
-        FairlabError: it is not there, or the reader of the format is not installed.
+        FairlabError: If the file does not exist, or the reader of the format is not installed.
     """
     folder = Path(name)
     if package is not None:
@@ -228,15 +229,15 @@ def find_gguf(name: str, gguf: str, package: str | None) -> Path:
 
 
 def _chat(tokenizer: Any, request: Request) -> str:
-    """The prompt as the model was trained to read it; a model without a chat template reads plain text."""
+    """Format the prompt in the model's chat format; a model without a chat template gets plain text."""
     messages = list(request.messages)
     if tokenizer.chat_template:
         try:
-            with time_limit(TEMPLATE_SECONDS):  # a template is a program of whoever wrote the model
+            with time_limit(TEMPLATE_SECONDS):  # a template is a program written by the model's author
                 return tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         except TooSlow:
             said = f"takes longer than {TEMPLATE_SECONDS:g} seconds"
-        except Exception as error:  # whatever the template raises, or jinja against it
+        except Exception as error:  # any error of the template or of jinja
             said = f"fails ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
         raise FairlabError(f"the chat template of {tokenizer.name_or_path} {said}; mend it, or use another model")
     return "\n\n".join(message["content"] for message in messages) + "\n\n"
@@ -245,7 +246,7 @@ def _chat(tokenizer: Any, request: Request) -> str:
 def _attempt(
     tokenizer: Any, ids: list[int], ends: set[int | None], request: Request, prompt_tokens: int, seconds: float
 ) -> Attempt:
-    """The attempt of one row: up to its end token and its own limit."""
+    """Return the attempt of one row: its tokens up to the end token or its own limit."""
     length = next((place for place, token in enumerate(ids) if token in ends), len(ids))
     ended = length < len(ids)
     text = without_reasoning(tokenizer.decode(ids[: min(length, request.max_tokens)], skip_special_tokens=True))

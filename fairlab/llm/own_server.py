@@ -1,4 +1,4 @@
-"""A server process of this process's own: started when it is needed, ended with whoever started it."""
+"""Server process owned by this process: started when needed, and ended with its starter."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from fairlab.llm.program import ServingProgram
 from fairlab.types import FairlabError
 
 KEEPER = Path(__file__).with_name("keeper.py")
-POLL = 0.1  # seconds between looks at a server that is loading
+POLL = 0.1  # seconds between checks of a server that is loading
 READY_WITHIN = 300.0  # seconds; weights may come from a slow disk
 RESTARTS = 1
-SHOWN = 300  # last characters of what a server said that an error repeats
+SHOWN = 300  # number of final characters of a server's output shown in an error
 
 log = logging.getLogger(__name__)
 
 
 class OwnServer:
-    """Serves a GGUF file on 127.0.0.1.
+    """Server of a GGUF file on 127.0.0.1.
 
-    The server is ended when this object goes, when the process ends, and also when the process is killed: a keeper
-    between the two sees it go. A Ctrl-C does not reach the server.
+    The server is ended when this object is deleted, when the process ends, and also when the process is killed, because
+    a keeper process between the two detects it. A Ctrl-C does not reach the server.
 
     Args:
-        program: what serves.
-        weights: the GGUF file.
-        memory: bytes of memory that it takes; None is not checked.
-        port: port on 127.0.0.1; None takes a free one.
-        context: tokens of the longest prompt with its reply.
-        slots: number of requests answered side by side.
+        program: Program that serves the file.
+        weights: GGUF file.
+        memory: Bytes of memory that the server needs, or None to skip the check.
+        port: Port on 127.0.0.1, or None for a free one.
+        context: Maximum number of tokens of a prompt with its reply.
+        slots: Number of requests answered concurrently.
 
     Raises:
-        FairlabError: the port is no port.
+        FairlabError: If the port is invalid.
     """
 
     def __init__(
@@ -55,18 +55,18 @@ class OwnServer:
         self.port = port or free_port()
         self.context, self.slots = context, slots
         self.process: subprocess.Popen[bytes] | None = None
-        self.starts = 0  # how often it got ready
+        self.starts = 0  # number of times the server became ready
 
     @property
     def url(self) -> str:
-        """Base address of the server, as :class:`fairlab.llm.server.Server` takes it."""
+        """Return the base URL of the server, as :class:`fairlab.llm.server.Server` accepts it."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     def ensure(self) -> None:
-        """Have the server running and ready; one that died is started again once.
+        """Ensure that the server is running and ready; a server that died is restarted once.
 
         Raises:
-            FairlabError: too little memory, a taken port, a server that does not get ready, or one that died again.
+            FairlabError: If memory is insufficient, the port is taken, or the server does not get ready or died again.
         """
         if self.process is not None and self.process.poll() is None:
             return
@@ -110,7 +110,7 @@ class OwnServer:
             time.sleep(POLL)
 
     def _is_ready(self) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)  # no proxy stands between
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)  # no proxy is used
         try:
             connection.request("GET", self.program.ready_path)
             return connection.getresponse().status == 200
@@ -120,7 +120,7 @@ class OwnServer:
             connection.close()
 
     def _last_words(self) -> str:
-        """What the server said last, on one line, or its exit code."""
+        """Return the end of the server's output on one line, or its exit code."""
         self.said.seek(0, os.SEEK_END)
         self.said.seek(max(0, self.said.tell() - 4 * SHOWN))
         said = " ".join(self.said.read().decode(errors="replace").split())[-SHOWN:]
@@ -128,13 +128,13 @@ class OwnServer:
         return f"exit code {code}{f', after: {said}' if said else ''}"
 
     def end(self) -> None:
-        """End the server, where it runs."""
+        """End the server if it is running."""
         if self.process is not None:
             _end(self.process, os.getpid())
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:
-    """Let go of the keeper; a process that was forked off leaves it to the one that started it."""
+    """Release the keeper, unless this process is a fork of the one that started it."""
     if os.getpid() != owner or process.stdin is None:
         return
     process.stdin.close()
@@ -142,16 +142,16 @@ def _end(process: subprocess.Popen[bytes], owner: int) -> None:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens at."""
+    """Return a port of 127.0.0.1 that is not in use."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
 
 
 def is_taken(port: int) -> bool:
-    """Whether somebody listens at a port of 127.0.0.1."""
+    """Return whether a process listens on a port of 127.0.0.1."""
     with socket.socket() as tried:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # one that a dead server left is free
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port left by a dead server is free
         try:
             tried.bind(("127.0.0.1", port))
         except OSError:

@@ -1,4 +1,4 @@
-"""Which program serves a GGUF file on this machine, and how it is called."""
+"""Programs that serve a GGUF file on this machine, and their command lines."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ COMPILERS = ("cc", "gcc", "clang", "cl")
 
 @dataclass(frozen=True)
 class ServingProgram:
-    """llama.cpp's own ``llama-server``, or the server of llama-cpp-python in some Python.
+    """Program that serves models: llama.cpp's ``llama-server``, or the server of llama-cpp-python in a Python.
 
     Attributes:
-        path: the program, or the Python interpreter.
-        is_python: whether it is an interpreter.
-        arguments: further arguments of the program, as it spells them; where one is also among those of
-            :meth:`command`, it is the one that counts, since it stands last.
+        path: Path of the program or of the Python interpreter.
+        is_python: Whether the path is a Python interpreter.
+        arguments: Additional arguments of the program, in its own spelling. They come last on the command line, so they
+            override equal arguments of :meth:`command`.
     """
 
     path: str
@@ -33,17 +33,17 @@ class ServingProgram:
 
     @property
     def ready_path(self) -> str:
-        """What answers with 200 once the model is loaded."""
+        """Return the URL path that answers with 200 when the model is loaded."""
         return "/v1/models" if self.is_python else "/health"
 
     def command(self, weights: Path, port: int, context: int, slots: int) -> list[str]:
-        """The command that serves a file on the loopback address.
+        """Return the command that serves a file on the loopback address.
 
         Args:
-            weights: the GGUF file.
-            port: a free port.
-            context: tokens of the longest prompt with its reply.
-            slots: number of requests answered side by side; llama-cpp-python answers them one by one.
+            weights: GGUF file.
+            port: Free port.
+            context: Maximum number of tokens of a prompt with its reply.
+            slots: Number of requests answered concurrently; llama-cpp-python answers them one at a time.
         """
         threads = str(_cores())
         where = ["--model", str(weights), "--host", "127.0.0.1", "--port", str(port)]
@@ -55,15 +55,15 @@ class ServingProgram:
 
 
 def find_program(given: str | None, arguments: Sequence[str] = ()) -> ServingProgram:
-    """The program that was given, else llama-cpp-python here, else ``llama-server`` on the PATH.
+    """Return the given program, else llama-cpp-python in this Python, else ``llama-server`` on the PATH.
 
     Args:
-        given: a name on the PATH or a path: an interpreter, by a name that begins with ``python``, that has
-            llama-cpp-python, or a ``llama-server``.
-        arguments: further arguments of the program.
+        given: Name on the PATH, or path, of a ``llama-server`` or of an interpreter with llama-cpp-python, whose name
+            begins with ``python``.
+        arguments: Additional arguments of the program.
 
     Raises:
-        FairlabError: there is none.
+        FairlabError: If there is no such program.
     """
     if given is not None:
         if not (found := shutil.which(given)):
@@ -82,5 +82,5 @@ def find_program(given: str | None, arguments: Sequence[str] = ()) -> ServingPro
 
 
 def _cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""A model of a GGUF file, asked through a server that fairlab starts and ends."""
+"""GGUF model on a server that fairlab starts and ends."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from fairlab.types import FairlabError
 
 
 class ServedModel:
-    """Sends requests to a server on this machine, which runs from the first request to the end of the process.
+    """Client of a server on this machine, which runs from the first request to the end of the process.
 
-    Answers are recorded under the model's name and the hash of its weights, so that other weights never answer for
-    these.
+    Answers are recorded under the model's name and the hash of its weights, so that they are never reused for other
+    weights.
 
     Args:
         name: Path of a GGUF file, or the hub name of a model in fairlab's own cache.
-        program: what serves, as :func:`fairlab.llm.program.find_program` takes it.
-        arguments: further arguments of that program, as it spells them.
-        port: port on 127.0.0.1; None takes a free one.
-        context: tokens of the longest prompt with its reply.
-        concurrency: number of requests in flight at a time; llama-cpp-python answers them one by one.
-        total_timeout: number of seconds a call may take in all.
+        program: Name or path of the serving program, as for :func:`fairlab.llm.program.find_program`.
+        arguments: Additional arguments of that program, in its own spelling.
+        port: Port on 127.0.0.1, or None for a free one.
+        context: Maximum number of tokens of a prompt with its reply.
+        concurrency: Maximum number of requests in flight; llama-cpp-python answers them one at a time.
+        total_timeout: Maximum duration of a call, in seconds.
 
     Raises:
-        FairlabError: The model is not in the cache, cannot be served, or there is no program to serve it with.
+        FairlabError: If the model is not in the cache or cannot be served, or if there is no program to serve it.
     """
 
     batch_size = 1
@@ -82,14 +82,14 @@ class ServedModel:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """The server goes on; the next requests find the model loaded."""
+        """Keep the server running, so that later requests find the model loaded."""
         await self.server.__aexit__()
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """One attempt each, as :class:`Server` makes it; a server that is not there is started first.
+        """Return one attempt per request, from :class:`Server`; the server is started first if it is not running.
 
         Raises:
-            FairlabError: it cannot be started, or died twice; or its weights are damaged.
+            FairlabError: If the server cannot be started or died twice, or if its weights are damaged.
         """
         async with self.starting:
             await asyncio.to_thread(self._ensure)
@@ -105,5 +105,5 @@ class ServedModel:
 def _own_server(
     program: ServingProgram, weights: Path, memory: int | None, port: int | None, context: int, slots: int
 ) -> OwnServer:
-    """One server for all that ask this process for the same."""
+    """Return one server, shared by all callers in this process with equal arguments."""
     return OwnServer(program, weights, memory, port, context, slots)

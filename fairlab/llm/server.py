@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's chat completions: OpenAI, Gemini, vLLM, llama.cpp, Ollama."""
+"""Client of servers with OpenAI's chat completions API: OpenAI, Gemini, vLLM, llama.cpp, Ollama."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ from fairlab.llm.exchange import (
 from fairlab.types import FairlabError
 
 log = logging.getLogger(__name__)
-# Ways to ask for JSON of a schema, in the order they are tried: OpenAI's, llama.cpp's, JSON without a schema
-# (older models such as gpt-3.5-turbo), and nothing. For the last two the prompt and the check of the reply have to do.
+# Ways to request JSON of a schema, in the order tried: OpenAI's, llama.cpp's, JSON without a schema (older models such
+# as gpt-3.5-turbo), and no parameter. The last two rely on the prompt and on the check of the reply.
 SCHEMA_FORMS = ("json_schema", "json_object with schema", "json_object", "prompt alone")
-TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")  # names of the longest reply: the older one and OpenAI's newer
-OPTIONAL = ("temperature", "top_p", "seed")  # parameters that are left out where a server refuses them
-RESERVED = ("model", "messages", "stream", "n")  # what no further parameter may change
-PATIENCE = 2  # bare 500s to one form before the next is tried; an explicit refusal counts at once
+TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")  # names of the reply limit: the older one and OpenAI's newer one
+OPTIONAL = ("temperature", "top_p", "seed")  # parameters that are omitted if a server refuses them
+RESERVED = ("model", "messages", "stream", "n")  # parameters that `extra` must not change
+PATIENCE = 2  # bare 500s for one form before the next is tried; an explicit refusal counts immediately
 REASON_LENGTH = 200
-LONGEST_BODY = 16 * 2**20  # bytes of an answer that are read
+LONGEST_BODY = 16 * 2**20  # maximum bytes read of an answer
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-MOST_TOKENS = 10**8  # of one call; a server that counts more does not count
+MOST_TOKENS = 10**8  # per call; larger counts of a server are ignored
 
 
 class TooLong(Exception):
-    """An answer beyond :data:`LONGEST_BODY`."""
+    """Answer longer than :data:`LONGEST_BODY`."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server said: its status, how long it asks to wait, and the body."""
+    """HTTP response of a server: status, requested wait, and body."""
 
     status: int
     retry_after: str | None
@@ -56,29 +56,29 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The body as text."""
+        """Return the body as text."""
         return self.content.decode(errors="replace")
 
 
 class Server:
-    """Sends requests one by one, up to ``concurrency`` of them at a time.
+    """Client that sends requests one by one, with up to ``concurrency`` in flight.
 
-    The key is read from the environment when a request is sent and is kept nowhere else; it is blanked in whatever
-    the server says. A 429 with Retry-After holds back all requests, not only the one that got it.
+    The API key is read from the environment when a request is sent, and is not stored elsewhere; it is removed from all
+    output of the server. A 429 with Retry-After delays all requests, not only the affected one.
 
     Args:
-        base_url: address of the server up to and including the version, such as ``https://api.openai.com/v1``.
-        model: name of the model as the server calls it.
-        api_key_env: environment variable that holds the key; None sends none.
-        concurrency: number of requests in flight at a time.
-        token_limit_key: name the server has for the longest reply: ``max_tokens`` or ``max_completion_tokens``. The
-            other one is taken where the server names it.
-        extra: further parameters of every request, sent as they are.
-        connect_timeout, read_timeout, total_timeout: seconds to wait for a connection, for the longest silence while
-            reading, and for a call in all.
+        base_url: Address of the server up to and including the version, such as ``https://api.openai.com/v1``.
+        model: Name of the model as the server calls it.
+        api_key_env: Name of the environment variable that holds the API key, or None to send no key.
+        concurrency: Maximum number of requests in flight.
+        token_limit_key: Name of the server's parameter for the maximum reply length: ``max_tokens`` or
+            ``max_completion_tokens``. The other name is used if the server asks for it.
+        extra: Additional parameters of every request, sent unchanged.
+        connect_timeout, read_timeout, total_timeout: Maximum seconds to wait for a connection, without data while
+            reading, and for a call in total.
 
     Raises:
-        FairlabError: the address or another value cannot be used.
+        FairlabError: If the address or another value is invalid.
     """
 
     batch_size = 1
@@ -112,16 +112,16 @@ class Server:
         self.forms: tuple[str, ...] = SCHEMA_FORMS
         self.form_known = False
         self.strikes = 0
-        self.not_before = 0.0  # of the monotonic clock; set by Retry-After
+        self.not_before = 0.0  # on the monotonic clock; set by Retry-After
 
     async def __aenter__(self) -> Server:
         limits = httpx2.Limits(max_connections=self.workers, max_keepalive_connections=self.workers)
-        plain = {"Accept-Encoding": "identity"}  # a few packed bytes may be a body without an end
+        plain = {"Accept-Encoding": "identity"}  # a few compressed bytes may expand without limit
         self.client = httpx2.AsyncClient(
             timeout=self.timeout,
             limits=limits,
             headers=plain | self._headers(),
-            trust_env=httpx2.URL(self.url).host not in LOOPBACK,  # a proxy of the environment's does not reach it
+            trust_env=httpx2.URL(self.url).host not in LOOPBACK,  # an environment proxy cannot reach a loopback address
         )
         return self
 
@@ -150,10 +150,10 @@ class Server:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """One attempt each; ``requests`` is a list of one.
+        """Return one attempt; ``requests`` is a list of one.
 
         Raises:
-            FairlabError: no attempt can succeed: wrong key, no such model, nothing left to pay with.
+            FairlabError: If no attempt can succeed: wrong key, no such model, no credit left.
         """
         return [await self._send(request) for request in requests]
 
@@ -186,10 +186,10 @@ class Server:
         return self._read(answer, request, payload, form, seconds)
 
     async def _ask(self, payload: dict[str, Any]) -> Answer:
-        """What the server says, read up to a bound.
+        """Return the server's response, read up to a limit.
 
         Raises:
-            TooLong: it says more.
+            TooLong: If the response is longer.
         """
         content = bytearray()
         async with self.client.stream("POST", self.url, json=payload) as response:
@@ -218,10 +218,10 @@ class Server:
         return payload | self.extra
 
     def _read(self, answer: Answer, request: Request, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
-        """The attempt a response stands for."""
+        """Convert a response to an attempt."""
         try:
             body = json.loads(answer.content)
-        except (ValueError, RecursionError):  # not JSON, or not text
+        except (ValueError, RecursionError):  # neither JSON nor text
             body = None
         if answer.status != 200:
             return self._refused(answer, body, payload, form, seconds)
@@ -235,7 +235,7 @@ class Server:
             refusal = message.get("refusal")
             prompt_tokens = token_count(usage, "prompt_tokens", estimated_tokens(request.prompt))
             completion_tokens = token_count(usage, "completion_tokens", estimated_tokens(text))
-            text = text.encode(errors="replace").decode()  # half a surrogate pair can be stored nowhere
+            text = text.encode(errors="replace").decode()  # an unpaired surrogate cannot be stored
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
             return Attempt.in_full(
                 ExchangeOutcome.SERVER_ERROR, request, "the answer is no chat completion", seconds=seconds
@@ -263,7 +263,7 @@ class Server:
         )
 
     def _refused(self, answer: Answer, body: Any, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
-        """The attempt a response other than 200 stands for."""
+        """Convert a response with a status other than 200 to an attempt."""
         status = answer.status
         said = self._clean(_error_text(body) or answer.text)
         if status in (401, 403):
@@ -292,9 +292,9 @@ class Server:
         return Attempt(ExchangeOutcome.REJECTED, reason=reason, seconds=seconds)
 
     def _without_parameter(self, body: Any, said: str, payload: Mapping[str, Any]) -> bool:
-        """Whether the server names a parameter that it does not take, which is then left out or named otherwise.
+        """Return whether the server refuses a named parameter, which is then omitted or renamed.
 
-        Where the temperature is left out, a model samples with its own.
+        If the temperature is omitted, a model samples with its default.
         """
         error = body.get("error") if isinstance(body, dict) else None
         named = error.get("param") if isinstance(error, dict) else None
@@ -308,7 +308,7 @@ class Server:
             else:
                 other = TOKEN_LIMITS[1 - TOKEN_LIMITS.index(name)]
                 if not re.search(rf"\b{other}\b", said) and named != name:
-                    continue  # such as a limit that is too high
+                    continue  # for example a limit that is too high
                 new = self.token_limit_key != other
                 self.token_limit_key = other
                 instead = f"{other} takes its place"
@@ -318,8 +318,8 @@ class Server:
         return False
 
     def _other_form(self, form: str, status: int, said: str) -> bool:
-        """Whether the request is worth sending again at once, in another form of the schema."""
-        if form != self.forms[0]:  # another request found out meanwhile
+        """Return whether to send the request again immediately, with another form of the schema."""
+        if form != self.forms[0]:  # changed by another request in the meantime
             return True
         if self.form_known:
             return False
@@ -329,14 +329,14 @@ class Server:
             return False
         self.strikes = 0
         self.forms = self.forms[1:] or SCHEMA_FORMS
-        return self.forms != SCHEMA_FORMS  # all of them refused: then it was not the form
+        return self.forms != SCHEMA_FORMS  # if all forms are refused, the form is not the cause
 
     def _blank(self, text: str) -> str:
         key = os.environ.get(self.api_key_env, "").strip() if self.api_key_env else ""
         return text.replace(key, f"<{self.api_key_env}>") if key else text
 
     def _clean(self, text: str) -> str:
-        """One line of bounded length without the key."""
+        """Return the text on one line of limited length, without the key."""
         return " ".join(self._blank(text).split())[:REASON_LENGTH]
 
 
@@ -361,7 +361,7 @@ def token_count(usage: Any, name: str, estimate: int) -> int:
 
 
 def _error_text(body: Any) -> str:
-    """The message of an OpenAI-like error; servers differ in how deep it lies."""
+    """Return the message of an OpenAI-like error; servers differ in its nesting depth."""
     while isinstance(body, list) and body:
         body = body[0]
     for name in ("error", "message", "detail"):
@@ -371,7 +371,7 @@ def _error_text(body: Any) -> str:
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Seconds to wait, from a number or a date; None where there is neither."""
+    """Return the seconds to wait, from a number or a date, or None without either."""
     if value is None:
         return None
     try:

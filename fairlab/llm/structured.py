@@ -1,4 +1,4 @@
-"""Checking a model's reply against the JSON schema it was asked for."""
+"""Validation of a model's reply against the requested JSON schema."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from fairlab.llm.exchange import Attempt, ExchangeOutcome, parse_answer
 
 
 def judged(attempt: Attempt, schema: dict[str, Any] | None) -> Attempt:
-    """The attempt with its outcome changed to ``malformed JSON`` or ``wrong schema`` where its text is either."""
+    """Return the attempt, with the outcome ``malformed JSON`` or ``wrong schema`` if its text is invalid."""
     if attempt.outcome != ExchangeOutcome.OK or schema is None:
         return attempt
-    from jsonschema import Draft202012Validator  # every training imports this module, few ask for a schema
+    from jsonschema import Draft202012Validator  # every training run imports this module, few use a schema
     from jsonschema.exceptions import best_match
 
     try:
         value = parse_answer(attempt.text)
-        json.dumps(value, ensure_ascii=False).encode()  # an escaped half of a surrogate pair is text for nobody
+        json.dumps(value, ensure_ascii=False).encode()  # an escaped unpaired surrogate is not valid text
     except (ValueError, RecursionError) as error:
         return replace(attempt, outcome=ExchangeOutcome.MALFORMED, reason=str(error) or type(error).__name__)
     fault = best_match(Draft202012Validator(schema).iter_errors(value))
