@@ -92,7 +92,7 @@ class Neighbours:
 
     @property
     def follows_thing(self) -> bool:
-        """Return whether the preceding word makes this part of the name of a place or thing: *San Juan*, *the Oscar*."""
+        """Return whether the preceding word makes both the name of a place or thing: *San Juan*, *the Oscar*."""
         return self.gap_before in (" ", ". ") and (
             self.before.casefold() in _ARTICLES
             or self.before in _STORMS

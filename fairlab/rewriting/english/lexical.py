@@ -219,7 +219,7 @@ class _Work:
         return recase(self.pieces[place], listed, vocabulary.form(entry, self.target, self._noun_after(place)))
 
     def _noun_after(self, place: int) -> str:
-        """Return the kind of noun after a word, ``person`` or ``noun``, as far as the next word shows it; else empty."""
+        """Return the kind of noun after a word, ``person`` or ``noun``; empty if the next word does not show it."""
         following = self.word(place + 2).lower()
         if self.gap(place + 1) != " " or not following or following in NOT_POSSESSED:
             return ""
@@ -353,7 +353,7 @@ class _Work:
             pieces[first - 2] = match_case(pieces[first - 2], article(sounding))
 
     def _dropped(self, first: int, last: int) -> str:
-        """Return an empty string, and drop the next blank, before a noun; else return the lexicon's standalone phrase."""
+        """Return an empty string before a noun and drop the next blank; else return the lexicon's standalone phrase."""
         following = self.word(last + 2)
         if not self._noun_after(last):
             return self.rules.vocabulary.lexicon.alone

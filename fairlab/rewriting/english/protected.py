@@ -34,7 +34,7 @@ def protected_spans(text: str, *, quotations: bool = False) -> list[tuple[int, i
 
     Args:
         text: Text to search.
-        quotations: Whether all quotations are protected; else only quoted titles of works and single quoted pronouns are.
+        quotations: Whether all quotations are protected; else only quoted titles of works and single pronouns are.
     """
     found = [match.span() for match in _PROTECTED.finditer(text)] if any(mark in text for mark in _MARKS) else []
     if '"' not in text and "“" not in text and "``" not in text:
