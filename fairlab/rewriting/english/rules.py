@@ -35,12 +35,13 @@ class RuleRewriter:
     joined to others by a hyphen and words with another sense (a black car) stay unchanged.
 
     If a text has words of any attribute, its neutral words stay unchanged: *they* may be several people. A text
-    without such words is assumed to be about the people its *they* and its *parent* mean, unless it names several people.
+    without such words is assumed to be about the people meant by its *they* and its *parent*, unless it names
+    several people.
 
     Args:
         lexicon: Words of the axis.
-        mode: Method of finding words: ``syntax`` parses every text; ``lexical`` uses neighbouring words only, is about a
-            hundred times faster, and has no entities (:mod:`fairlab.rewriting.english.lexical` lists its limits).
+        mode: Method of finding words: ``syntax`` parses every text; ``lexical`` uses neighbouring words only, is
+            about a hundred times faster, and has no entities (:mod:`fairlab.rewriting.english.lexical` lists its limits).
         names: Treatment of first names: ``swap`` replaces them, ``keep`` leaves them unchanged.
         quotations: Treatment of quotations: ``rewrite`` treats speech as part of the text, which is about the same
             people; ``keep`` leaves everything in quotation marks unchanged.
@@ -165,7 +166,7 @@ class RuleRewriter:
         return view.write(fitted_edits(view.text, self.edits(view.text, syntax, turned)))
 
     def _certain(self, text: str) -> list[Mention]:
-        """Return the mentions that mark an attribute if a parse would not find them more reliably, else an empty list."""
+        """Return the mentions that mark an attribute if a parse would not improve on them, else an empty list."""
         if self.finder.may_hold_age(text):
             return []
         return certain_mentions(text, self.finder.listed(text), self.vocabulary.lexicon.polysemous)
@@ -203,8 +204,8 @@ class RuleRewriter:
     ) -> list[str | Unaligned]:
         """Return every text with its selected words rewritten to their targets, or the reason for failure.
 
-        In a text of several fields joined by ``<SEP>``, a noun or name that is rewritten in the selected word's field is
-        also rewritten in the other fields: *A man runs <SEP> A man moves* is about one man.
+        In a text of several fields joined by ``<SEP>``, a noun or name that is rewritten in the selected word's field
+        is also rewritten in the other fields: *A man runs <SEP> A man moves* is about one man.
 
         Args:
             texts: Texts to rewrite.
