@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 CONFIDENCE = "confidence"
 # Meaning of ``answer`` in a prompt: whole versions, the changed words, or the replacements of marked words.
 TEXTS, WORDS, MARKED = FORMS = ("texts", "words", "marked")
-SHORT = {
-    "type": "string",
-    "maxLength": 40,
-}  # a replacement for a word; limited because a small model may repeat it endlessly
+SHORT = {"type": "string", "maxLength": 40}  # a replacement; limited because a small model may never stop in one
 LENGTH_FACTOR, LENGTH_EXTRA = 2, 100  # reply length in tokens: factor on the texts' estimate, and extra for JSON
 
 

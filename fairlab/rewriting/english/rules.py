@@ -40,8 +40,8 @@ class RuleRewriter:
 
     Args:
         lexicon: Words of the axis.
-        mode: Method of finding words: ``syntax`` parses every text; ``lexical`` uses neighbouring words only, is
-            about a hundred times faster, and has no entities (:mod:`fairlab.rewriting.english.lexical` lists its limits).
+        mode: Search method: ``syntax`` parses every text; ``lexical`` uses neighbouring words only, is about a
+            hundred times as fast, and has no entities (:mod:`fairlab.rewriting.english.lexical` lists its limits).
         names: Treatment of first names: ``swap`` replaces them, ``keep`` leaves them unchanged.
         quotations: Treatment of quotations: ``rewrite`` treats speech as part of the text, which is about the same
             people; ``keep`` leaves everything in quotation marks unchanged.
