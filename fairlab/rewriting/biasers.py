@@ -118,7 +118,7 @@ class BiaserRewriter:
         self.provenance: dict[str, Any] = {"rewriter": "biasers", "seed": seed}
 
     def copies(self, texts: Sequence[str], *, mentions: Literal["first", "each"]) -> list[list[Copy] | Unaligned]:
-        """Return the copies of every text, one for every other member of the set, or the reason why it has none.
+        """Return the copies of every text, one for every other member of the set, or the reason for failure.
 
         Args:
             texts: Any number of texts.
@@ -222,7 +222,7 @@ class BiaserRewriter:
             yield start, end, found.removesuffix("s") if form == "people" else found, self.standing[form]
 
     def _is_other(self, found: str) -> bool:
-        """Return whether a group is not a people by its name, is political or religious, or has another listed sense."""
+        """Return whether a group is, by its name, not a people: political, religious, or with another listed sense."""
         last = found.split()[-1]
         one = last if last.endswith(("ss", "us")) else last.removesuffix("s")
         named = one in _PEOPLES or one.endswith(_ENDINGS)

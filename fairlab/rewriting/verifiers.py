@@ -195,7 +195,7 @@ class HarmVerifier(TextVerifier):
         return None
 
     def _phrases(self, text: str) -> list[str]:
-        """Return the words of the axis that a listed word follows, together with that word, case-folded."""
+        """Return the phrases of a word of the axis and the harmful word after it, case-folded."""
         phrases = []
         for span in self.finder.find(text):
             following = re.match(r"[\s-]+(\w+)", text[span.end :])

@@ -57,7 +57,7 @@ class Injection:
         self.injection, self.correction, self.flag = map(load_prompt, names)
 
     def injected(self, asked: Sequence[Version]) -> list[Version]:
-        """Return every version with its text, or with the reason why it has none."""
+        """Return every version with its text, or with the reason for failure."""
         requests = [_request(self.injection, _of_injection(one), TEXT, one.original) for one in asked]
         replies = self.llm.ask(requests, stage="injection")
         return [

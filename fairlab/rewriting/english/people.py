@@ -82,7 +82,7 @@ _THINGS = frozenset(
     """.split()
 )
 
-# Nouns whose adjective gives a people and not a state, firm or team: *a Chinese nurse*, not *a Chinese minister*.
+# Nouns whose adjective means a people, not a state, firm or team: *a Chinese nurse*, not *a Chinese minister*.
 _PRIVATE = frozenset(
     """
     man men woman women boy boys girl girls guy guys lady ladies gentleman gentlemen person persons people kid

@@ -125,7 +125,7 @@ class Affirming:
         if before.tag_ == "MD" and (verb := _verb(doc, token.i + 1, ("VB",))) is not None:
             modal = SHORTENED.get(helper, before.text)
             found = [_edit(before, token, f"{modal} hardly")]
-            if modal.casefold() not in ("can", "could"):  # to be able to leave off is to be able to do
+            if modal.casefold() not in ("can", "could"):  # "can stop short of" would imply the ability to do it
                 stop = f"{modal} stop short of {_inflected(_lemma(verb), 'VBG')}"
                 found.append(_edit(before, verb, stop))
             return found
