@@ -28,9 +28,9 @@ class PerturbableWords:
     """Finder of the words that mark an attribute in texts, on several axes at once.
 
     The words are those that the rule rewriter changes: words of the lexicons, in the relevant sense. A first name marks
-    its gender, and its race unless that is the commonest one, because most names have that race,
-    regardless of the bearer. A neutral noun that may be converted back to an attribute, such as *parent*, counts in a
-    text without a gendered word; *they* never does, because it usually means several people or things.
+    its gender, and its race unless that is the commonest one, because most names have that race regardless of who
+    bears them. A neutral noun that may be converted back to an attribute, such as *parent*, counts in a text without a
+    gendered word; *they* never does, because it usually means several people or things.
 
     Args:
         lexicons: Lexicons of the axes, one each.

@@ -82,7 +82,7 @@ def _verb_after(pieces: list[str], place: int, third_person: bool) -> int | None
 
 
 def _is_inverted(pieces: list[str], place: int, third_person: bool) -> bool:
-    """Rewrite the verb before the pronoun in a question: *is he*, *doesn't she*."""
+    """Rewrite the verb before the pronoun in a question, *is he*, *doesn't she*; return whether there was one."""
     forms = PLURAL if third_person else SINGULAR
     verb = place - 2
     if piece(pieces, verb) == "t" and piece(pieces, verb - 1) in ("'", "’"):

@@ -50,9 +50,9 @@ class People:
     def half_turned(self, selected: Mention) -> bool:
         """Return whether the person would still show the selected mention's attribute after rewriting.
 
-        This happens if the rules leave a word of that attribute unchanged and cannot determine its owner: the *Bride* of
-        *Grace Kelly, Royal Bride*, or *Jonah Hex 2*, a work, next to *Jonah*. It also happens if a pronoun may refer to
-        either of two people.
+        This happens if the rules leave a word of that attribute unchanged and cannot determine its owner: the *Bride*
+        of *Grace Kelly, Royal Bride*, or *Jonah Hex 2*, a work, next to *Jonah*. It also happens if a pronoun may refer
+        to either of two people.
         """
         own = self.mentions_at(selected.start)
         attribute = selected.sense.attribute
