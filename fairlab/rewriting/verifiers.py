@@ -104,7 +104,7 @@ class WordsVerifier(TextVerifier):
         )
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Return the word that changed without permission, and its version."""
+        """Return the word that should not have changed, and its version."""
         old = _folded_words(source)
         for name, text in versions.items():
             for removed, added in stretches(old, _folded_words(text)):

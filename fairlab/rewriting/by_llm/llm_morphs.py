@@ -129,8 +129,8 @@ def unhidden(text: str, words: Mapping[str, str]) -> str:
 def fault(text: str, answer: str, shift: Literal["upshift", "summary"]) -> str:
     """Return the fault in an answer's letters in brackets, numbers, names or length, or an empty string.
 
-    An answer must not add any of these that is not in the text. An added sentence must say something else in 3 to 25
-    words. A summary keeps a letter if the text has one, and has fewer words.
+    An answer must not have letters, numbers or names that are not in the text. An added sentence must say something
+    else in 3 to 25 words. A summary must keep a letter if the text has one, and must have fewer words.
 
     Args:
         text: Text of the request, with its words of the axis hidden.
@@ -150,7 +150,7 @@ def fault(text: str, answer: str, shift: Literal["upshift", "summary"]) -> str:
 
 
 def _beyond(old: str, new: str) -> str:
-    """Return the letters in brackets, numbers or names that one text has and another lacks."""
+    """Return the kind of content that only the new text has: letters in brackets, numbers or names."""
     if set(_PLACE.findall(new)) - set(_PLACE.findall(old)):
         return "letters in brackets"
     if set(_NUMBER.findall(new)) - set(_NUMBER.findall(old)):
