@@ -7,7 +7,7 @@ from functools import cache
 
 from fairlab.lexicons.names import load_not_people
 
-# Marks, at least one of which must occur: most texts have none, and this check is cheaper than the pattern.
+# Marks: each match has at least one. Most texts do not have any, and this check is cheaper than the pattern.
 _MARKS = ("`", "@", "#", "<", "/", "_", "www.", "()")
 _PROTECTED = re.compile(
     r"```.*?```"  # fenced code

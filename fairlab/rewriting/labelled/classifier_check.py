@@ -13,7 +13,7 @@ from fairlab.backbones.classification import Classifier, Pair
 from fairlab.rewriting.labelled.label_keeping import Labelled
 from fairlab.types import FairlabError
 
-# Labels of other tasks, translated to those of inference models.
+# Labels of other tasks, translated to labels of inference models.
 INFERENCE = {
     "supports": {"entailment"},
     "refutes": {"contradiction"},
