@@ -1,1 +1,1 @@
-"""Rewriters: change a text on request."""
+"""Rewriters: text changes on request."""

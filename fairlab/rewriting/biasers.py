@@ -23,10 +23,10 @@ from fairlab.text.view import Edit, View
 from fairlab.text.words import TermFinder
 from fairlab.types import NEUTRAL, FairlabError
 
-# Axes whose members spaCy's entity recognition calls NORP (nationalities, religious and political groups).
+# Axes whose members are NORP for spaCy's entity recognition (nationalities, religious and political groups).
 BY_ENTITIES = ("ethnicity", "nationality", "race")
 GROUP, LANGUAGE = "NORP", "LANGUAGE"
-# Names of peoples end like this or are listed; the recogniser takes much else for one (*Hemispheric*, *Marines*).
+# Endings and list of names of peoples; the recogniser returns many other words (*Hemispheric*, *Marines*).
 _ENDINGS = ("an", "ese", "ish", "i")
 _PEOPLES = frozenset(
     """
@@ -35,7 +35,7 @@ _PEOPLES = frozenset(
     aborigine scot welsh hmong tamil uyghur tatar lao khmer basque breton hutu yoruba igbo hausa berber bedouin roma
     """.split()
 )
-# NORPs that are political, told by their ending or listed; religious ones are told by the lexicon of religion.
+# Political NORPs, identified by ending or list; religious ones are identified by the lexicon of religion.
 _POLITICAL = frozenset(
     """
     republican republicans congressional gop nazi nazis labour labor tory tories whig whigs green greens taliban
@@ -43,7 +43,7 @@ _POLITICAL = frozenset(
     western westerner westerners eastern easterner democratic democracy
     """.split()
 )
-# Between one of the former and a verb, an adjective is somebody.
+# An adjective between one of these words and a verb means a person.
 _ONE = frozenset("a an this that another every each one some no".split())
 _FINITE = ("VBZ", "VBD", "MD", "WP")
 _SPEAK = frozenset("speak speaks speaking spoke spoken learn learns learned taught teaches".split())
@@ -52,12 +52,12 @@ _POLITICAL_ENDINGS = ("ist", "crat", "ism", "cratic", "istic")  # and their plur
 
 @dataclass(frozen=True)
 class Copy:
-    """A text with one biaser replaced.
+    """Text with one biaser replaced.
 
     Attributes:
-        text: text of the copy.
-        biaser: the member of the set that stands in the copy.
-        replaced: the biaser that stood in the original, as an attribute of the lexicon, or as a word where it is none.
+        text: Text of the copy.
+        biaser: Member of the set in the copy.
+        replaced: Biaser of the original: an attribute of the lexicon, or the word itself if it is not one.
     """
 
     text: str
@@ -66,20 +66,20 @@ class Copy:
 
 
 class BiaserRewriter:
-    """Finds the biasers of texts and replaces them.
+    """Rewriter that finds and replaces the biasers of texts.
 
-    Mentions are the lexicon's words in the sense that counts, and, on the axes of peoples, what named-entity
-    recognition takes for a people though the lexicon does not list it. Words inside a longer name (*American Airlines*)
-    and names of languages are no mentions.
+    Mentions are the lexicon's words in the relevant sense and, on the axes of peoples, unlisted words that named-entity
+    recognition tags as a people. Words inside a longer name (*American Airlines*) and names of languages are not
+    mentions.
 
     Args:
-        lexicon: the set of biasers; its attributes are the members.
-        whole: the lexicon that mentions are found by, which may know more members; None takes ``lexicon``.
-        seed: seed by which one of several equal first names is chosen.
-        names: what becomes of first names: ``swap`` replaces them too where the axis has such, ``keep`` leaves them.
+        lexicon: Set of biasers; its attributes are the members.
+        whole: Lexicon used to find mentions, which may have more members; None uses ``lexicon``.
+        seed: Seed for choosing among equally suitable first names.
+        names: Treatment of first names: ``swap`` replaces them if the axis has any, ``keep`` leaves them unchanged.
 
     Raises:
-        FairlabError: an unknown value of ``names``.
+        FairlabError: The value of ``names`` is unknown.
     """
 
     title = "members of a set in place of one another"
@@ -118,12 +118,12 @@ class BiaserRewriter:
         self.provenance: dict[str, Any] = {"rewriter": "biasers", "seed": seed}
 
     def copies(self, texts: Sequence[str], *, mentions: Literal["first", "each"]) -> list[list[Copy] | Unaligned]:
-        """Return the copies of every text, or why it has none: one for every other member of the set.
+        """Return the copies of every text, one for every other member of the set, or the reason for failure.
 
         Args:
-            texts: any number of texts.
-            mentions: which biasers are replaced: ``first`` replaces the first one met, ``each`` every distinct one in
-                turn; all mentions of that biaser in the text follow, other biasers stay.
+            texts: Any number of texts.
+            mentions: Biasers to replace: ``first`` replaces the first one in the text, ``each`` every distinct one in
+                turn. All mentions of that biaser in the text change; other biasers stay unchanged.
         """
         found: list[list[Copy] | Unaligned] = []
         views = [read_cased(text) for text in texts]
@@ -145,24 +145,24 @@ class BiaserRewriter:
         return found
 
     def groups(self, texts: Sequence[str]) -> list[Any]:
-        """Not offered.
+        """Raise: this rewriter does not support groups.
 
         Raises:
-            FairlabError: always.
+            FairlabError: Always.
         """
         del texts
         raise FairlabError("rewriter=biasers is for the augmentation biasers alone; use rewriter=rules")
 
     def swapped(self, texts: Sequence[str]) -> list[Any]:
-        """Not offered; see :meth:`groups`."""
+        """Raise: this rewriter does not support swaps; see :meth:`groups`."""
         return self.groups(texts)
 
     def held(self, text: str) -> list[tuple[int, int]]:
-        """Start and end of every word of the axis in a text, which no further rewriting may touch."""
+        """Return the start and end of every word of the axis in a text; other rewriting must not change these words."""
         return [(span.start, span.end) for span in self.protected.find(text)]
 
     def _turns(self, view: View, doc: Any) -> dict[str, Callable[[str], str]]:
-        """By biaser, in the order of their first mentions, how to turn all its mentions to another member."""
+        """Return, by biaser in order of first mention, a function that rewrites all its mentions to another member."""
         text, syntax = view.text, Syntax(doc, self.whole.people)
         listed = [self._as_noun(mention, syntax) for mention in self.rules.finder.find(text, syntax)]
         listed = [mention for mention in listed if mention.sense.attribute != NEUTRAL and not _in_name(mention, doc)]
@@ -192,7 +192,7 @@ class BiaserRewriter:
         return entry.forms[self.whole.attributes.index(member) + 1] or entry.forms[0]
 
     def _as_noun(self, mention: Mention, syntax: Syntax) -> Mention:
-        """Return an adjective that stands for people (*the Chinese are*, *this German prefers*) as the noun it is."""
+        """Return an adjective that is used for people (*the Chinese are*, *this German prefers*) as a noun."""
         token = mention.token
         before = token.doc[token.i - 1].lower_ if token.i else ""
         after = token.doc[token.i + 1].tag_ if token.i + 1 < len(token.doc) else ""
@@ -204,7 +204,7 @@ class BiaserRewriter:
         return replace(mention, sense=Sense(mention.sense.attribute, self.people["people"]))
 
     def _unlisted(self, text: str, syntax: Syntax, listed: Sequence[Mention]) -> Iterator[tuple[int, int, str, Entry]]:
-        """Peoples that the lexicon does not list: start, end, a name for the biaser, and the row of its form here."""
+        """Yield unlisted peoples: start, end, a name for the biaser, and the row of its form here."""
         taken = [(mention.start, mention.end) for mention in listed] + protected_spans(text)
         for entity in syntax.doc.ents:
             words = [token for token in entity if token.lower_ != "the"]
@@ -222,7 +222,7 @@ class BiaserRewriter:
             yield start, end, found.removesuffix("s") if form == "people" else found, self.standing[form]
 
     def _is_other(self, found: str) -> bool:
-        """Whether a group is no people by its name, political or religious, or listed in another sense."""
+        """Return whether a group is, by its name, not a people: political, religious, or with another listed sense."""
         last = found.split()[-1]
         one = last if last.endswith(("ss", "us")) else last.removesuffix("s")
         named = one in _PEOPLES or one.endswith(_ENDINGS)
@@ -233,9 +233,9 @@ class BiaserRewriter:
 
 
 def _in_name(mention: Mention, doc: Any) -> bool:
-    """Whether a mention is a language, or part of a longer name of something else than a people."""
+    """Return whether a mention is a language, or part of a longer name that is not a people's."""
     token = mention.token
-    while token.dep_ == "conj":  # "French and German", of which only the former may be known for a language
+    while token.dep_ == "conj":  # in "French and German", only the first may be recognised as a language
         token = token.head
     if token.ent_type_ == LANGUAGE or (token.dep_ == "dobj" and token.head.lower_ in _SPEAK and token.tag_[-1] != "S"):
         return True
@@ -248,5 +248,5 @@ def _in_name(mention: Mention, doc: Any) -> bool:
 
 
 def _is_named(entity: Any) -> bool:
-    """Whether an entity is a name: every noun of it is capitalised."""
+    """Return whether an entity is a name, with every noun capitalised."""
     return all(token.text[:1].isupper() for token in entity if token.tag_.startswith("NN"))

@@ -1,7 +1,7 @@
-"""The tokens of a rewriting, each given those before it, by an encoder-decoder or by a decoder alone.
+"""Next-token decoding of rewritings by an encoder-decoder or a decoder-only model.
 
-A decoder alone reads ``INPUT <PERT_SEP> REWRITING`` as one sequence that ends with its tokenizer's end token; both
-count positions over what is no padding, so that padding may stand between the two.
+A decoder-only model reads ``INPUT <PERT_SEP> REWRITING`` as one sequence that ends with its tokenizer's end token.
+Positions are counted over non-padding tokens in both parts, so padding may be between them.
 Shape letters: N texts, S tokens of the longest input, T of the longest rewriting, M tokens of all rewritings, V
 vocabulary.
 """
@@ -20,23 +20,23 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 from fairlab.backbones.backbone import Backbone, body
 from fairlab.backbones.scoring import apply_head
 
-PERT_SEP, SEP = "<PERT_SEP>", "<SEP>"  # added to the tokenizer; the latter joins the fields of a task
-IGNORED = -100  # no target of the loss
+PERT_SEP, SEP = "<PERT_SEP>", "<SEP>"  # added to the tokenizer; the second one joins the fields of a task
+IGNORED = -100  # label that the loss ignores
 
 
 def can_rewrite(model: PreTrainedModel) -> bool:
-    """Whether the model is an encoder-decoder, or a decoder with a head of a causal LM."""
+    """Return whether the model is an encoder-decoder, or a decoder with a causal LM head."""
     return bool(model.config.is_encoder_decoder) or is_decoder_alone(model)
 
 
 def is_decoder_alone(model: PreTrainedModel) -> bool:
-    """Whether the model is a decoder with a head of a causal LM, and no encoder."""
+    """Return whether the model is a decoder with a causal LM head and without an encoder."""
     name = type(model).__name__
     return not model.config.is_encoder_decoder and name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values()
 
 
 def longest(backbone: Backbone) -> int:
-    """Tokens of an input, and of a rewriting, at most; in a decoder alone both must fit into what it reads."""
+    """Return the maximum tokens of an input, and of a rewriting; a decoder-only model must fit both into its input."""
     most = getattr(backbone.model.config, "max_position_embeddings", None)
     if most is None or not is_decoder_alone(backbone.model):
         return backbone.max_length
@@ -44,9 +44,9 @@ def longest(backbone: Backbone) -> int:
 
 
 def tokenize_rewritings(backbone: Backbone, texts: Iterable[str]) -> list[list[int]]:
-    """Token ids of rewritings, cut at :func:`longest`, with the token that ends them.
+    """Return the token ids of rewritings, cut at :func:`longest`, with the end token.
 
-    A decoder alone reads them as they stand in its input: behind a blank.
+    For a decoder-only model, the ids are those inside its input: after a blank.
     """
     if not is_decoder_alone(backbone.model):
         return backbone.tokenize(texts)
@@ -56,14 +56,14 @@ def tokenize_rewritings(backbone: Backbone, texts: Iterable[str]) -> list[list[i
 
 
 def start(backbone: Backbone) -> int:
-    """The token behind which a rewriting stands."""
+    """Return the token that precedes a rewriting."""
     if is_decoder_alone(backbone.model):
         return backbone.tokenizer.get_vocab()[PERT_SEP]
     return int(backbone.model.generation_config.decoder_start_token_id)
 
 
 def ends(backbone: Backbone) -> list[int]:
-    """The tokens that end a rewriting."""
+    """Return the tokens that end a rewriting."""
     if is_decoder_alone(backbone.model):
         return [int(backbone.tokenizer.eos_token_id)]
     found = backbone.model.generation_config.eos_token_id
@@ -71,18 +71,18 @@ def ends(backbone: Backbone) -> list[int]:
 
 
 def shifted(backbone: Backbone, targets_NT: Tensor) -> Tensor:
-    """What the decoder sees where it is to give the targets, (N, T): those before, behind the start token.
+    """Return the decoder input for the targets, (N, T): the preceding tokens, after the start token.
 
     Args:
-        backbone: the model that the targets are for.
-        targets_NT: token ids, :data:`IGNORED` at padding, which is shown as the padding token.
+        backbone: Model for the targets.
+        targets_NT: Token ids, with :data:`IGNORED` at padding, which becomes the padding token.
     """
     before = targets_NT[:, :-1].masked_fill(targets_NT[:, :-1] == IGNORED, backbone.padding_id)
     return torch.cat([torch.full_like(targets_NT[:, :1], start(backbone)), before], dim=1)
 
 
 def target_logits(backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor, targets_NT: Tensor) -> Tensor:
-    """Logits (M, V) of the targets that are no padding, row by row, each given its input and the targets before."""
+    """Return the logits (M, V) of non-padding targets, row by row, each given its input and the targets before it."""
     model, given_NT = backbone.model, targets_NT != IGNORED
     seen_NT = shifted(backbone, targets_NT)
     if not is_decoder_alone(model):
@@ -100,24 +100,24 @@ def target_logits(backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor, tar
 
 
 def counted_positions(mask_NS: Tensor) -> Tensor:
-    """Positions (N, S), counted over what is no padding."""
+    """Return positions (N, S), counted over non-padding tokens."""
     return (mask_NS.cumsum(dim=1) - 1).clamp(min=0)
 
 
 class TokenSteps(Protocol):
-    """Greedy decoding of several texts, one token after the other."""
+    """Greedy decoding of several texts, token by token."""
 
     def logits(self, next_N1: Tensor) -> Tensor:
-        """Logits (N, V) of what follows the tokens given."""
+        """Return the logits (N, V) of the tokens after the given ones."""
         ...
 
     def keep(self, rows: Tensor) -> None:
-        """Go on with these rows alone."""
+        """Continue with these rows only."""
         ...
 
 
 class EncoderDecoderSteps:
-    """The steps of an encoder-decoder, whose encoder reads the inputs (N, S) once."""
+    """Decoding steps of an encoder-decoder, whose encoder reads the inputs (N, S) once."""
 
     def __init__(self, backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor) -> None:
         self.model = backbone.model
@@ -127,7 +127,7 @@ class EncoderDecoderSteps:
         self.cache: Any = None
 
     def logits(self, next_N1: Tensor) -> Tensor:
-        """Logits (N, V) of what follows the tokens given."""
+        """Return the logits (N, V) of the tokens after the given ones."""
         found = self.model(
             encoder_outputs=BaseModelOutput(last_hidden_state=self.states),
             attention_mask=self.mask,
@@ -140,13 +140,13 @@ class EncoderDecoderSteps:
         return logits
 
     def keep(self, rows: Tensor) -> None:
-        """Go on with these rows alone."""
+        """Continue with these rows only."""
         self.cache.batch_select_indices(rows)
         self.states, self.mask = self.states[rows], self.mask[rows]
 
 
 class DecoderSteps:
-    """The steps of a decoder alone, which reads the inputs (N, S) once and keeps what attention needs of them."""
+    """Decoding steps of a decoder-only model, which reads the inputs (N, S) once and caches their keys and values."""
 
     def __init__(self, backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor) -> None:
         self.model = backbone.model
@@ -157,7 +157,7 @@ class DecoderSteps:
         self.cache: Any = read.past_key_values
 
     def logits(self, next_N1: Tensor) -> Tensor:
-        """Logits (N, V) of what follows the tokens given."""
+        """Return the logits (N, V) of the tokens after the given ones."""
         self.mask = torch.cat([self.mask, torch.ones_like(next_N1)], dim=1)
         found = self.model(
             input_ids=next_N1,
@@ -170,12 +170,12 @@ class DecoderSteps:
         return logits
 
     def keep(self, rows: Tensor) -> None:
-        """Go on with these rows alone."""
+        """Continue with these rows only."""
         self.cache.batch_select_indices(rows)
         self.mask = self.mask[rows]
 
 
 def token_steps(backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor) -> TokenSteps:
-    """The steps by which a model rewrites its inputs."""
+    """Return the decoding steps with which a model rewrites its inputs."""
     kind = DecoderSteps if is_decoder_alone(backbone.model) else EncoderDecoderSteps
     return kind(backbone, input_ids_NS, mask_NS)

@@ -1,4 +1,4 @@
-"""Rewriters under one interface: from texts to all their versions."""
+"""Rewriters with one interface: from texts to all their versions."""
 
 from __future__ import annotations
 
@@ -28,37 +28,37 @@ NO_WORD = "rows without a word of the axis"
 
 @runtime_checkable
 class GroupRewriter(Rewriter, Protocol):
-    """What an augmentation asks of a rewriter.
+    """Interface of the rewriters used by augmentations.
 
     Attributes:
-        lexicon: words of the axis, and its attributes.
-        provenance: columns that tell how a row was made: ``rewriter``, and a seed or the prompt's hash.
+        lexicon: Words of the axis, and its attributes.
+        provenance: Columns that describe how a row was produced: ``rewriter``, and a seed or the prompt's hash.
     """
 
     lexicon: Lexicon
     provenance: dict[str, Any]
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Every text's neutral version and one version per attribute of the lexicon, in order."""
+        """Return every text's neutral version and one version per attribute of the lexicon, in order."""
         ...
 
     def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
-        """Return every text with the two attributes of the axis exchanged, or why it cannot be.
+        """Return every text with the two attributes of the axis swapped, or the reason for failure.
 
         Raises:
-            FairlabError: the axis has not two attributes, or the rewriter cannot do it.
+            FairlabError: The axis does not have exactly two attributes, or the rewriter does not support swaps.
         """
         ...
 
 
 def columns(row: Row, augmentation: str, rewriter: GroupRewriter, versions: Mapping[str, str]) -> dict[str, Any]:
-    """Where a row that was made comes from, by what, and which words changed in each version.
+    """Return the provenance columns of a generated row: its source, its rewriter, and the changed words per version.
 
     Args:
-        row: the input row that was rewritten.
-        augmentation: name of the augmentation.
-        rewriter: the rewriter that made the versions.
-        versions: texts made of the row's text, by name.
+        row: Input row that was rewritten.
+        augmentation: Name of the augmentation.
+        rewriter: Rewriter that produced the versions.
+        versions: Versions of the row's text, by name.
     """
     return {
         "source_id": row.id,
@@ -74,9 +74,9 @@ def columns(row: Row, augmentation: str, rewriter: GroupRewriter, versions: Mapp
 def group_row(
     row: Row, augmentation: str, rewriter: GroupRewriter, versions: Mapping[str, str], **more: Any
 ) -> dict[str, Any]:
-    """A counterfactual group as a row to be written: the input's other fields, then the group, then :func:`columns`.
+    """Return a counterfactual group as an output row: the input's other fields, the group, then :func:`columns`.
 
-    Its id is the row's number, since ids of the input may repeat.
+    Its id is the row's number, because ids of the input may repeat.
     """
     group = {"id": str(row.number), "axis": rewriter.lexicon.axis, "versions": dict(versions)}
     return {**row.extra, **group, **columns(row, augmentation, rewriter, versions), **more}
@@ -86,8 +86,8 @@ class WordSwapGroups:
     """Versions by word-list swapping; see :class:`fairlab.rewriting.english.word_swap.WordSwap`.
 
     Args:
-        lexicon: words of the axis, and its attributes.
-        seed: not used, as nothing is drawn; taken because every rewriter is built with a seed.
+        lexicon: Words of the axis, and its attributes.
+        seed: Unused, because swapping is deterministic; accepted because every rewriter is built with a seed.
     """
 
     title = "exchange of listed words"
@@ -100,16 +100,16 @@ class WordSwapGroups:
         self.provenance: dict[str, Any] = {"rewriter": "word_swap"}
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Versions of every text; nothing fails."""
+        """Return the versions of every text; this never fails."""
         targets = (NEUTRAL, *self.lexicon.attributes)
         return [Versions({target: self.rewriter(text, target) for target in targets}) for text in texts]
 
     def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
-        """Return every text with the two attributes exchanged."""
+        """Return every text with the two attributes swapped."""
         return [self.rewriter.swap(text) for text in texts]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
-        """Every text with all words of the selected word's attribute turned to the target."""
+        """Return every text with all words of the selected word's attribute rewritten to the target."""
         return [
             self.rewriter.turned(text, {one.source: one.target}) for text, one in zip(texts, selections, strict=True)
         ]
@@ -139,7 +139,7 @@ class RuleGroups:
         self.provenance: dict[str, Any] = {"rewriter": "rules", "seed": seed}
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Return versions of every text, or which word of it is joined to others."""
+        """Return the versions of every text, or the word of it that is joined to others."""
         targets = (NEUTRAL, *self.lexicon.attributes)
         return [
             _refusal(made) if isinstance(made, Unaligned) else Versions(dict(zip(targets, made, strict=True)))
@@ -147,13 +147,13 @@ class RuleGroups:
         ]
 
     def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
-        """Return every text with the two attributes exchanged, or which word of it is joined to others."""
+        """Return every text with the two attributes swapped, or the word of it that is joined to others."""
         return [_refusal(made) if isinstance(made, Unaligned) else made for made in self.rewriter.exchanges(texts)]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
-        """Return every text with the person its selected word means turned to the target, or why it cannot be.
+        """Return every text with the person meant by its selected word rewritten, or the reason for failure.
 
-        With ``mode="lexical"``, which knows no persons, all words of the selected word's attribute are turned.
+        With ``mode="lexical"``, which has no coreference, all words of the selected word's attribute are rewritten.
         """
         if self.rewriter.mode == "lexical":
             lexical = self.rewriter.lexical
@@ -166,29 +166,29 @@ def _refusal(error: Unaligned) -> NotRewritten:
     return NotRewritten(UNALIGNED, str(error))
 
 
-# The server has said what it has to say about the text; asking again would not help.
-NON_BINARY = "non-binary"  # what a language model is told where the target is neutral
+# The server's answer for the text is final; a retry would not help.
+NON_BINARY = "non-binary"  # name of a neutral target in prompts
 
 
 class LLMGroups:
     """Versions by a language model; see :class:`fairlab.rewriting.by_llm.llm_rewriter.LLMRewriter`.
 
     Args:
-        lexicon: words of the axis, and its attributes.
-        seed: not used, as greedy decoding draws nothing; taken because every rewriter is built with a seed.
-        llm: language model to ask, with its ledger; required.
-        prompt: name of a prompt that comes with fairlab, or the path of a file of one's own.
-        temperature: sampling temperature of all requests; 0 is greedy, None leaves it to the server.
-        examples: examples shown to the model, each with ``text`` and every version; None takes the prompt file's.
-        nearest: number of examples that are shown with a text, those nearest to it in meaning; None shows all.
-        stage: name under which the ledger adds up calls, tokens, seconds and dollars.
-        unanswered: what becomes of texts that the server fails to answer again and again: ``stop`` ends the run, to be
-            started again, ``reject`` leaves them out with the reason.
-        facts: whether a version that loses a number or a name of its text is no rewrite; see
+        lexicon: Words of the axis, and its attributes.
+        seed: Unused, because greedy decoding is deterministic; accepted because every rewriter is built with a seed.
+        llm: Language model with its ledger; required.
+        prompt: Name of an included prompt, or the path of a custom file.
+        temperature: Sampling temperature of all requests; 0 is greedy, None uses the server's default.
+        examples: Examples shown to the model, each with ``text`` and every version; None uses the prompt file's.
+        nearest: Number of examples shown with a text, chosen by similarity of meaning; None shows all.
+        stage: Name under which the ledger sums calls, tokens, seconds and dollars.
+        unanswered: Treatment of texts that the server repeatedly fails to answer: ``stop`` ends the run, which can be
+            restarted; ``reject`` excludes them with the reason.
+        facts: Whether a version that loses a number or a name of its text is rejected; see
             :mod:`fairlab.rewriting.by_llm.kept_facts`.
 
     Raises:
-        FairlabError: no language model, or an unknown value of ``unanswered``.
+        FairlabError: There is no language model, or the value of ``unanswered`` is unknown.
     """
 
     title = "language model asked for all versions"
@@ -232,11 +232,11 @@ class LLMGroups:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Model, and the hash of all that stands in the prompt before the text."""
+        """Return the model, and the hash of the whole prompt before the text."""
         return {"rewriter": "llm", "model": self.llm.name, "prompt_sha256": self.prompt_sha256(self.examples)}
 
     def prompt_sha256(self, examples: Sequence[dict[str, str]] | None) -> str:
-        """Hash of the prompt's file, and of the examples where they are not the file's."""
+        """Return the hash of the prompt's file, and of the examples if they are not the file's."""
         file = self.rewriter.group_prompt.sha256
         if examples is None:
             return file
@@ -244,7 +244,7 @@ class LLMGroups:
         return hashlib.sha256(content.encode()).hexdigest()
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Versions of every text, or why the model gave none."""
+        """Return the versions of every text, or the reason why the model gave no version."""
         made = self.rewriter.groups(
             texts,
             axis=self.lexicon.axis,
@@ -256,7 +256,7 @@ class LLMGroups:
         return self._with_facts(texts, made)
 
     def repaired(self, texts: Sequence[str], faults: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Versions of texts whose answers had a fault, by a model that is shown both, or why it gave none."""
+        """Return new versions from a model that sees each faulty answer and its fault, or the reason for failure."""
         made = self.rewriter.repaired(
             texts,
             faults,
@@ -271,7 +271,7 @@ class LLMGroups:
     def _with_facts(
         self, texts: Sequence[str], made: Sequence[Versions | NotRewritten]
     ) -> list[Versions | NotRewritten]:
-        """The versions that keep the facts of their text, and why the others are none."""
+        """Return the versions that keep the facts of their text, and the reasons for rejecting the others."""
         if self.free is None:
             return list(made)
         lost = [
@@ -281,7 +281,7 @@ class LLMGroups:
         return [NotRewritten(FACT_LOST, fault) if fault else one for fault, one in zip(lost, made, strict=True)]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
-        """Every text with the person its selected word means turned to the target, or why the model gave none."""
+        """Return every text with the person meant by its selected word rewritten, or the reason for failure."""
         asked = [
             Target(text, one.word, NON_BINARY if one.target == NEUTRAL else one.target)
             for text, one in zip(texts, selections, strict=True)
@@ -299,10 +299,10 @@ class LLMGroups:
             )
 
     def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
-        """Not offered.
+        """Raise: this rewriter does not support swaps.
 
         Raises:
-            FairlabError: always.
+            FairlabError: Always.
         """
         del texts
         raise FairlabError("rewriter=llm does not exchange attributes; use rewriter=word_swap or rewriter=rules")

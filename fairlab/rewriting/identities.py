@@ -1,4 +1,4 @@
-"""Identities of any text, whoever it is about: the text without them, and its versions for every other subgroup."""
+"""Identities in any text: the text with identities neutralised, and its versions for every other subgroup."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BLANKS = re.compile(r"(?<=\S) {2,}(?=\S)")
 
 
 class Identities:
-    """Listed words of all subgroups, found without being told which subgroup a text is about."""
+    """Listed words of all subgroups, found without knowing which subgroup a text is about."""
 
     def __init__(self) -> None:
         lexicons = [load_lexicon(str(path)) for path in sorted((FOLDER / "subgroups").glob("*.yaml"))]
@@ -20,14 +20,14 @@ class Identities:
         self.swaps = [SubgroupSwap(lexicon) for lexicon in lexicons]
 
     def blinded(self, text: str) -> str:
-        """The text with the neutral form of every listed word; an adjective without one falls away."""
+        """Return the text with the neutral form of every listed word; an adjective without one is removed."""
         found = text
         for swap in self.neutral:
             found = swap(found, "neutral")
         return text if found == text else BLANKS.sub(" ", found)
 
     def versions(self, text: str) -> list[str]:
-        """The text turned from every subgroup that it mentions to every other one of the category, each once."""
+        """Return the distinct versions of the text, from every subgroup that it mentions to every other subgroup."""
         found = [
             swap.turned(text, source, target).text
             for swap in self.swaps

@@ -1,4 +1,4 @@
-"""Perturbable words of a text: what algorithm 1 may choose from, and how many there are (equation 2)."""
+"""Perturbable words of a text: the candidates of algorithm 1, and their number (equation 2)."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ COMMONEST = "white"  # see _counts
 
 
 class PerturbableWords:
-    """Finds the words of texts that mark an attribute, on several axes at once.
+    """Finder of the words that mark an attribute in texts, on several axes at once.
 
-    The words are those that the rule rewriter turns: of the lexicons, in the sense that counts. A first name marks its
-    gender, and its race where that is not the commonest one, which most names are of whoever bears them. A neutral
-    noun that may be given an attribute back, such as *parent*, counts in a text without a gendered word; *they* never
-    does, since it mostly means several people or things.
+    The words are those that the rule rewriter changes: words of the lexicons, in the relevant sense. A first name marks
+    its gender, and its race unless that is the commonest one, because most names have that race regardless of who
+    bears them. A neutral noun that may be converted back to an attribute, such as *parent*, counts in a text without a
+    gendered word; *they* never does, because it usually means several people or things.
 
     Args:
-        lexicons: lexicons of the axes, one each.
-        mode: how words are found: ``syntax`` parses every text that holds a listed word; ``lexical`` looks at
+        lexicons: Lexicons of the axes, one each.
+        mode: Method of finding words: ``syntax`` parses every text that has a listed word; ``lexical`` uses
             neighbouring words only.
 
     Raises:
-        FairlabError: an unknown mode, or two lexicons of one axis.
+        FairlabError: The mode is unknown, or two lexicons have the same axis.
     """
 
     def __init__(self, lexicons: Sequence[Lexicon], mode: Literal["syntax", "lexical"] = "syntax") -> None:
@@ -54,12 +54,12 @@ class PerturbableWords:
         }
 
     def mentions(self, texts: Sequence[str], docs: Sequence[Any] | None = None) -> list[dict[str, list[Mention]]]:
-        """For every text, by axis, the words that may be chosen, from left to right.
+        """Return, for every text and axis, the words that may be selected, from left to right.
 
         Args:
-            texts: texts to look in.
-            docs: the texts as they are read (:func:`fairlab.rewriting.english.casing.read_cased`), parsed, where that
-                has been done.
+            texts: Texts to search.
+            docs: Parsed texts, in the form returned by :func:`fairlab.rewriting.english.casing.read_cased`, if already
+                available.
         """
         views = [read_cased(text) for text in texts]
         found: list[dict[str, list[Mention]]] = [{axis: [] for axis in self.finders} for _ in texts]
@@ -78,7 +78,7 @@ class PerturbableWords:
             for axis, finder in self.finders.items():
                 try:
                     mentions = finder.find(text, syntax)
-                except Unaligned:  # the rewriter that is asked for one of them says why it cannot be turned
+                except Unaligned:  # the rewriter reports why such a text cannot be rewritten
                     mentions = finder.find_by_neighbours(text)
                     found[k][axis] = _in_original(_chosen_from(mentions, text), views[k])
                     continue
@@ -87,24 +87,24 @@ class PerturbableWords:
         return found
 
     def may_hold(self, text: str) -> bool:
-        """Whether a text may hold a word of any axis; told without a parse."""
+        """Return whether a text may have a word of any axis, judged without a parse."""
         return self._may_hold(read_cased(text).text)
 
     def _may_hold(self, text: str) -> bool:
         return any(finder.may_change(text) for finder in self.finders.values())
 
     def parsed(self, texts: Iterable[str]) -> Iterator[Any]:
-        """Yield the texts as they are read, parsed, with named entities where a name is told by them."""
+        """Yield the parsed cased texts, with named entities if a name requires them."""
         return parse_views(map(read_cased, texts), self._asks_entities)
 
     def _asks_entities(self, text: str) -> bool:
-        """Whether a text as it is read has a name that is told from other things by named entities."""
+        """Return whether a cased text has a name that needs named entities to distinguish it from a thing."""
         return any(finder.asks_entities(text) for finder in self.finders.values())
 
     def selections(self, texts: Sequence[str], docs: Sequence[Any] | None = None) -> list[list[Selection]]:
-        """K of every text: each distinct word once, where it first stands, with every other attribute of its axis.
+        """Return K of every text: each distinct word, at its first occurrence, with every other attribute of its axis.
 
-        A target that the lexicon has no form of the word for is left out. The arguments are those of :meth:`mentions`.
+        A target without a form of the word in the lexicon is omitted. The arguments are those of :meth:`mentions`.
 
         Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1.
         """
@@ -119,7 +119,7 @@ class PerturbableWords:
         ]
 
     def _targets(self, axis: str, sense: Sense) -> list[str]:
-        """Attributes that a word may be turned to; *neutral* is one on an axis with pronouns, for non-binary people."""
+        """Return the targets of a word; *neutral*, for non-binary people, is one of them on an axis with pronouns."""
         vocabulary = self.finders[axis].vocabulary
         targets = [*([NEUTRAL] if vocabulary.pronouns else []), *vocabulary.lexicon.attributes]
         entry = sense.entry
@@ -131,7 +131,7 @@ class PerturbableWords:
         ]
 
     def attributes(self, text: str) -> Counter[str]:
-        """Number of words of every ``axis/attribute`` in a text, told from neighbouring words."""
+        """Return the number of words of every ``axis/attribute`` in a text, judged from neighbouring words."""
         counts = Counter[str]()
         text = read_cased(text).text
         if self._may_hold(text):
@@ -145,7 +145,7 @@ class PerturbableWords:
 
 
 def _in_original(mentions: Sequence[Mention], view: View) -> list[Mention]:
-    """Mentions of a text as it is read, with their places in the original."""
+    """Return the mentions of a cased text with their positions in the original."""
     if view.is_plain:
         return list(mentions)
     spans = [view.span(mention.start, mention.end) for mention in mentions]
@@ -153,16 +153,16 @@ def _in_original(mentions: Sequence[Mention], view: View) -> list[Mention]:
 
 
 def _counts(mention: Mention) -> bool:
-    """Whether a word marks an attribute: a name of the commonest race does not."""
+    """Return whether a word marks an attribute: a name of the commonest race does not."""
     return mention.sense.attribute not in (NEUTRAL, COMMONEST if mention.sense.pos == "name" else NEUTRAL)
 
 
-# Between two words of different attributes, this makes a pair that means everybody: *men and women*, *his or her*.
+# Separators between two words of different attributes that together mean everyone: *men and women*, *his or her*.
 _PAIRED = re.compile(r"\s*(?:/|&|,|,? ?(?:and|or|nor|and/or))\s*(?:to |in |for |one |the other )?", re.IGNORECASE)
 
 
 def _chosen_from(mentions: Sequence[Mention], text: str) -> list[Mention]:
-    """Words that may be chosen: those that mark an attribute, and neutral nouns where no word does."""
+    """Return the selectable words: those that mark an attribute, or neutral nouns if there are no such words."""
     if marked := [mention for mention in mentions if mention.sense.attribute != NEUTRAL]:
         paired = _paired(marked, text)
         return [mention for mention in marked if _counts(mention) and mention.start not in paired]
@@ -170,12 +170,12 @@ def _chosen_from(mentions: Sequence[Mention], text: str) -> list[Mention]:
 
 
 def _whole(mentions: Sequence[Mention], people: People) -> list[Mention]:
-    """Those of the mentions whose person can be turned as a whole."""
+    """Return the mentions whose person can be rewritten completely."""
     return [mention for mention in mentions if not people.half_turned(mention)]
 
 
 def _paired(mentions: Sequence[Mention], text: str) -> set[int]:
-    """Offsets of words of two attributes that stand side by side: turning one of *men and women* says nothing."""
+    """Return the offsets of adjacent words of two attributes: rewriting one of *men and women* is not informative."""
     found = set[int]()
     for one, two in pairwise(mentions):
         kinds = {one.sense.pos, two.sense.pos}
@@ -191,7 +191,7 @@ def _paired(mentions: Sequence[Mention], text: str) -> set[int]:
 
 
 def _stands_by_neutral(mention: Mention, text: str) -> bool:
-    """Whether *and* or *or* joins a word to its own neutral form: *actors and actresses*."""
+    """Return whether *and* or *or* joins a word to its own neutral form: *actors and actresses*."""
     neutral = mention.sense.entry.forms[0] if mention.sense.entry is not None and mention.sense.pos == "noun" else ""
     if not neutral:
         return False
@@ -203,22 +203,22 @@ def _stands_by_neutral(mention: Mention, text: str) -> bool:
 def perturbability(
     words: PerturbableWords, texts: Sequence[str], *, m0: float, m1: float, entities: bool
 ) -> list[float]:
-    r"""How likely each text is to hold demographic information.
+    r"""Return a score of how likely each text is to have demographic information.
 
     .. math:: \frac{m_0 \operatorname{NER}(s) + m_1 |s \cap D|}{|s|}
 
-    Occurrences are counted, and the length is in words; both are ours, as are the weights, which the paper does not
-    give.
+    Occurrences are counted, and the length is in words. Both choices and the weights are this project's, because the
+    paper does not specify them.
 
     Args:
-        words: finder of the listed words D of all axes; words are told from their neighbours.
-        texts: texts to score.
-        m0: weight of named entities.
-        m1: weight of listed words.
-        entities: whether spaCy looks for named persons, nationalities and groups; 0 are counted otherwise.
+        words: Finder of the listed words D of all axes; words are judged from their neighbours.
+        texts: Texts to score.
+        m0: Weight of named entities.
+        m1: Weight of listed words.
+        entities: Whether spaCy finds named persons, nationalities and groups; otherwise their count is 0.
 
     Returns:
-        A score of 0 or more for each text.
+        Score of 0 or more for each text.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", equation 2.
     """

@@ -1,4 +1,4 @@
-"""A trained language model that turns one person of a text to another attribute.
+"""Trained language model that rewrites one person of a text to another attribute.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 4 (the perturber).
 Shape letters: N texts, S tokens of the longest input.
@@ -23,9 +23,9 @@ from fairlab.types import NEUTRAL, CannotScore, FairlabError
 
 TOKENS_AT_ONCE = 8192  # padded input tokens decoded together
 WORD_OR_SIGN = re.compile(r"<SEP>|\[UNK\]|\w+|[^\w\s]")
-ROOM = 16  # tokens by which a rewriting may be longer than its text
+ROOM = 16  # maximum number of tokens by which a rewriting may exceed its text
 
-# Attributes by PANDA's name, with their axis; and as table 1 and section 2 of the paper write them.
+# Attributes by PANDA's name, with their axis, and as written in table 1 and section 2 of the paper.
 NAMES = {
     "man": "gender:man",
     "woman": "gender:woman",
@@ -43,7 +43,7 @@ NAMES = {
     "adult": "age:adult (unspecified)",
 }
 
-# How the selected word, the target and the text stand in the model's input, by whose models read it so.
+# Input formats for the selected word, the target and the text, by the name of the models that use them.
 FORMATS: dict[str, Callable[[str, str, str], str]] = {
     "paper": lambda word, target, text: f"{word} {NAMES[target]} {PERT_SEP} {text}",
     "facebook/perturber": lambda word, target, text: f"{word}, {target} {PERT_SEP} {text}",
@@ -52,30 +52,30 @@ FORMATS: dict[str, Callable[[str, str, str], str]] = {
 
 
 class Selected(Protocol):
-    """A word of a text and what whoever it means is to become; ``neutral`` stands for non-binary."""
+    """Selected word of a text and the target of the person it means; ``neutral`` means non-binary."""
 
     @property
     def word(self) -> str:
-        """As it stands in the text."""
+        """Return the word as written in the text."""
         ...
 
     @property
     def target(self) -> str:
-        """An attribute."""
+        """Return the target attribute."""
         ...
 
 
 def source_text(format: str, word: str, target: str, text: str) -> str:
-    """The model's input.
+    """Return the model's input.
 
     Args:
-        format: name of the format, one of :data:`FORMATS`.
-        word: the selected word, as it stands in the text.
-        target: the attribute to turn to, by PANDA's name, or ``neutral`` for ``non-binary``.
-        text: the text to be rewritten.
+        format: Name of the format, one of :data:`FORMATS`.
+        word: Selected word, as written in the text.
+        target: Target attribute, by PANDA's name, or ``neutral`` for ``non-binary``.
+        text: Text to rewrite.
 
     Raises:
-        FairlabError: an unknown format or attribute.
+        FairlabError: The format or attribute is unknown.
 
     Example:
         >>> source_text("facebook/perturber", "her", "man", "Kate lost her pen.")
@@ -90,23 +90,23 @@ def source_text(format: str, word: str, target: str, text: str) -> str:
 
 
 class Perturber:
-    """Rewrites texts by greedy decoding, in batches bounded by their tokens.
+    """Rewriter with greedy decoding, in batches limited by their tokens.
 
-    A model whose tokenizer knows lower case only gives words of the text back as they stood there, and new ones in the
-    case of what they replace.
+    A model with a lower-case tokenizer returns words copied from the text in their original case, and new words in the
+    case of the words they replace.
 
     Args:
-        backbone: an encoder-decoder, or a causal LM, that was trained as a perturber.
-        format: name of the input's format, one of :data:`FORMATS`; None takes the one that the model was trained with.
-        budget: number of padded input tokens in a batch.
+        backbone: Encoder-decoder or causal LM that was trained as a perturber.
+        format: Name of the input's format, one of :data:`FORMATS`; None uses the format of the model's training.
+        budget: Number of padded input tokens in a batch.
 
     Attributes:
-        cut: number of texts so far that were left as they are, since they are longer than the model reads; see
+        cut: Number of texts left unchanged so far because they exceed the model's maximum length; see
             :func:`fairlab.rewriting.decoding.longest`.
 
     Raises:
-        CannotScore: the model is no encoder-decoder and no causal LM, or no format is given and it was not trained as a
-            perturber.
+        CannotScore: The model is neither an encoder-decoder nor a causal LM, or no format is given and it was not
+            trained as a perturber.
     """
 
     def __init__(self, backbone: Backbone, *, format: str | None = None, budget: int = TOKENS_AT_ONCE) -> None:
@@ -128,16 +128,16 @@ class Perturber:
     def rewrite(
         self, texts: Sequence[str], words: Sequence[str], targets: Sequence[str], *, progress: str = ""
     ) -> list[str]:
-        """Every text with the person its word means turned to its target, in order.
+        """Return every text with the person meant by its word rewritten to its target, in order.
 
         Args:
-            texts: any number of texts.
-            words: selected word of each text.
-            targets: attribute to turn to in each text, by PANDA's name, or ``neutral``.
-            progress: title of a progress bar, shown on a terminal only.
+            texts: Any number of texts.
+            words: Selected word of each text.
+            targets: Target attribute of each text, by PANDA's name, or ``neutral``.
+            progress: Title of a progress bar, shown on a terminal only.
 
         Raises:
-            FairlabError: there is no such attribute.
+            FairlabError: There is no such attribute.
         """
         inputs = [source_text(self.format, *each) for each in zip(words, targets, texts, strict=True)]
         token_ids = self.backbone.tokenizer(inputs, verbose=False)["input_ids"] if inputs else []
@@ -153,7 +153,7 @@ class Perturber:
         return rewritten
 
     def _text(self, token_ids: list[int], original: str) -> str:
-        """Generated tokens as text."""
+        """Return generated tokens as text."""
         tokenizer = self.backbone.tokenizer
         kept = {tokenizer.convert_tokens_to_ids(SEP), tokenizer.unk_token_id} - set(ends(self.backbone))
         dropped = set(tokenizer.all_special_ids) - kept
@@ -163,7 +163,7 @@ class Perturber:
         return in_the_case_of(original, text, self._folded)
 
     def _folded(self, word: str) -> str:
-        """A word as it comes out of a tokenizer that knows lower case only."""
+        """Return a word in the form produced by a lower-case tokenizer."""
         tokenizer = self.backbone.tokenizer
         if word == SEP or tokenizer.tokenize(word) == [tokenizer.unk_token]:
             return SEP if word == SEP else str(tokenizer.unk_token)
@@ -171,16 +171,16 @@ class Perturber:
 
 
 def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Greedily decoded tokens of every input, as ``generate`` without beams and sampling gives them one by one.
+    """Return the greedily decoded tokens of every input, as from ``generate`` without beams or sampling.
 
-    Every step runs the decoder on the sequences that are not finished alone.
+    Every step runs the decoder on the unfinished sequences only.
 
     Args:
-        backbone: an encoder-decoder or a causal LM with its tokenizer.
-        token_ids: token ids of the inputs, special ones included.
+        backbone: Encoder-decoder or causal LM with its tokenizer.
+        token_ids: Token ids of the inputs, including special tokens.
 
     Returns:
-        Token ids after the start token, up to and with the one that ends a sequence.
+        Token ids after the start token, up to and including the one that ends a sequence.
     """
     device, last = backbone.device, ends(backbone)
     forced = backbone.model.generation_config.forced_bos_token_id
@@ -201,7 +201,7 @@ def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[
             if not going:
                 break
             next_N1 = next_N[:, None]
-            # Taking rows out copies the cache, so it waits until a quarter of them are finished.
+            # Removing rows copies the cache, so wait until a quarter of them are finished.
             if len(going) <= 0.75 * len(rows):
                 kept = torch.tensor(going, device=device)
                 rows = [rows[k] for k in going]
@@ -211,18 +211,18 @@ def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[
 
 
 def _ended(token_ids: list[int], ends: Sequence[int], most: int) -> list[int]:
-    """The tokens up to the first that ends the sequence, or ``most``."""
+    """Return the tokens up to the first end token, at most ``most`` of them."""
     end = next((k + 1 for k, token in enumerate(token_ids) if token in ends), len(token_ids))
     return token_ids[: min(end, most)]
 
 
 def in_the_case_of(original: str, rewritten: str, fold: Callable[[str], str]) -> str:
-    """A lower-case rewriting in the case and spacing of the original, from which most of it was copied.
+    """Return a lower-case rewriting with the case and spacing of the original, from which most of it was copied.
 
     Args:
-        original: the text before rewriting.
-        rewritten: the rewritten text in lower case, words and signs apart as its tokenizer left them.
-        fold: function from a word of the original to what the tokenizer makes of it.
+        original: Text before rewriting.
+        rewritten: Rewritten text in lower case, with words and signs separated as by its tokenizer.
+        fold: Function from a word of the original to its form after the tokenizer.
 
     Example:
         >>> in_the_case_of("Amy didn't see HER cat (again).", "he didn ' t see his cat ( again ) .", str.lower)
@@ -248,17 +248,17 @@ def in_the_case_of(original: str, rewritten: str, fold: Callable[[str], str]) ->
 
 
 class PerturberWords:
-    """A perturber as the rewriter of an augmentation.
+    """Perturber as the rewriter of an augmentation.
 
     Args:
-        lexicon: words of the axis. A perturber needs none; taken because every rewriter is built with a lexicon.
-        model: folder or hub name of a perturber, such as the ``model`` of a run of ``+experiment=perturber``.
-        format: name of the input's format, one of :data:`FORMATS`; None takes the one it was trained with by fairlab.
-        dtype: torch name of the weights' number format; ``auto`` is bfloat16 on a GPU that has it, else float32.
-        seed: not used, as greedy decoding draws nothing; taken because every rewriter is built with a seed.
+        lexicon: Words of the axis. Unused; accepted because every rewriter is built with a lexicon.
+        model: Folder or hub name of a perturber, such as the ``model`` of a run of ``+experiment=perturber``.
+        format: Name of the input's format, one of :data:`FORMATS`; None uses the one that fairlab trained it with.
+        dtype: Torch name of the weights' number format; ``auto`` is bfloat16 on a GPU that supports it, else float32.
+        seed: Unused, because greedy decoding is deterministic; accepted because every rewriter is built with a seed.
 
     Raises:
-        FairlabError: the weights cannot be had, or are no perturber's.
+        FairlabError: The weights are not available, or are not a perturber's.
     """
 
     title = "trained perturber"
@@ -279,24 +279,24 @@ class PerturberWords:
         self.provenance: dict[str, Any] = {"rewriter": "perturber", "model": model, "format": self.perturber.format}
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selected]) -> list[str]:
-        """Every text with the person its selected word means turned to the target; one too long is left as it is."""
+        """Return every text with the person meant by its selected word rewritten; a text that is too long is kept."""
         words, targets = [one.word for one in selections], [one.target for one in selections]
         return self.perturber.rewrite(texts, words, targets)
 
     def groups(self, texts: Sequence[str]) -> list[Any]:
-        """Not offered.
+        """Raise: this rewriter does not support groups.
 
         Raises:
-            FairlabError: always.
+            FairlabError: Always.
         """
         del texts
         raise FairlabError("rewriter=perturber turns one selected person; use rewriter=rules or llm for whole groups")
 
     def swapped(self, texts: Sequence[str]) -> list[str]:
-        """Not offered.
+        """Raise: this rewriter does not support swaps.
 
         Raises:
-            FairlabError: always.
+            FairlabError: Always.
         """
         del texts
         raise FairlabError("rewriter=perturber does not exchange attributes; use rewriter=word_swap or rewriter=rules")
@@ -304,7 +304,7 @@ class PerturberWords:
 
 @cache
 def load_perturber(model: str, format: str | None, dtype: str) -> Perturber:
-    """The perturber of a folder or hub name, on a GPU where there is one; loaded once for all axes."""
+    """Load the perturber of a folder or hub name, on a GPU if there is one; once for all axes."""
     gpu = torch.cuda.is_available()
     if dtype == "auto":
         dtype = "bfloat16" if gpu and torch.cuda.is_bf16_supported(including_emulation=False) else "float32"

@@ -1,4 +1,4 @@
-"""The versions of a text told by its words that change: each with what stands in its place in every version."""
+"""Versions of a text as lists of changed words: each word with its replacement in every version."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ CONTRACTED = ("s", "re", "ve")
 
 
 def replacements_between(text: str, versions: Mapping[str, str]) -> list[list[str]]:
-    """The stretches of a text that change in some version, in order; words that repeat an earlier line are left out.
+    """Return the spans of a text that change in some version, in order, without words that repeat an earlier line.
 
     Args:
-        text: the text.
-        versions: what it became, by name.
+        text: Original text.
+        versions: Versions of the text, by name.
 
     Returns:
-        Lines of the words that stand in the text and what each version, in order, has in their place.
+        Lines of the words of the text and their replacement in each version, in order.
 
     Example:
         >>> replacements_between("She saw her.", {"neutral": "They saw them.", "man": "He saw him."})
@@ -43,22 +43,22 @@ def replacements_between(text: str, versions: Mapping[str, str]) -> list[list[st
 
 
 def replaced(text: str, lines: Sequence[Sequence[str]], names: Sequence[str]) -> dict[str, str]:
-    """The versions that lines of words and replacements make of a text.
+    """Return the versions of a text that result from lines of words and replacements.
 
-    Lines are read in the order of the text. A line also holds for further occurrences of its words, up to the next line
-    that begins with the same words. Capitals are those of the text; *a*, *an*, a blank too many, and verbs of *he* or
-    *she* that became *they*, and the other way about, are put right.
+    Lines are in the order of the text. A line also applies to further occurrences of its words, up to the next line
+    that begins with the same words. Capitals are those of the text. *a*, *an* and an extra blank are corrected, and so
+    are the verbs of *he* or *she* that became *they*, or the reverse.
 
     Args:
-        text: the text.
-        lines: words of the text and what stands in their place in each version; nothing drops them.
-        names: names of the versions, in the order of the lines.
+        text: Original text.
+        lines: Words of the text and their replacement in each version; an empty replacement deletes them.
+        names: Names of the versions, in the order of the lines.
 
     Returns:
         Every version by its name.
 
     Raises:
-        ValueError: a line's words do not stand in the text.
+        ValueError: The words of a line are not in the text.
     """
     edits: dict[str, list[Edit]] = {name: [] for name in names}
     taken: dict[str, int] = {}
@@ -84,14 +84,14 @@ def _occurrences(text: str, word: str) -> list[re.Match[str]]:
 
 
 def _fitted(found: str, listed: str, new: str) -> str:
-    """``new`` with the capitals of ``found``, which stands in the text for ``listed``."""
+    """Return ``new`` with the capitals of ``found``, the form of ``listed`` in the text."""
     if found != listed and found == listed.lower():
         return new[:1].lower() + new[1:]
     return recase(found, listed, new)
 
 
 def _verbs(text: str, edits: Sequence[Edit]) -> list[Edit]:
-    """Edits of the verbs whose subject pronoun changes its number, beyond the edits that are given."""
+    """Return additional edits for the verbs whose subject pronoun changes its number."""
     pieces = re.split(r"(\W+)", text)
     starts = [sum(map(len, pieces[:place])) for place in range(len(pieces))]
     before = list(pieces)
@@ -101,7 +101,7 @@ def _verbs(text: str, edits: Sequence[Edit]) -> list[Edit]:
             agree(pieces, starts.index(edit.start), third_person=new == PLURAL)
     verbs: list[Edit] = []
     for start, was, now in zip(starts, before, pieces, strict=True):
-        if was != now:  # of *he's* the apostrophe too, which would be taken for that of a possessive
+        if was != now:  # includes the apostrophe of *he's*, which would otherwise be read as a possessive
             mark = text[start - 1] if was in CONTRACTED else ""
             verbs.append(Edit(start - len(mark), start + len(was), mark + now))
     return verbs
@@ -112,15 +112,15 @@ def _words(text: str) -> list[str]:
 
 
 def _between(text: str, start: int, end: int) -> str:
-    """The text from one word to another, by their numbers."""
+    """Return the text from one word to another, by their numbers."""
     spans = [match.span() for match in PIECE.finditer(text) if not match.group().isspace()]
     return text[spans[start][0] : spans[end - 1][1]] if start < end else ""
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Where two sequences differ: start and end in the old one, and by how much the new one is longer there.
+    """Return the differences of two sequences: start and end in the old one, and the change in length.
 
-    What was only put in takes the word after it along, or the last one.
+    A pure insertion includes the word after it, or the last word.
     """
     found: list[tuple[int, int, int]] = []
     place = 0
@@ -136,7 +136,7 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int
 
 
 def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans in order, those that overlap as one."""
+    """Return the spans in order, with overlapping ones merged."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if joined and start < joined[-1][1]:
@@ -147,15 +147,15 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _single(line: Sequence[str]) -> list[list[str]]:
-    """A line word by word, where every version has as many words there."""
+    """Split a line into single words if every version has the same number of words."""
     split = [part.split() for part in line]
     if len({len(words) for words in split}) > 1:
         return [list(line)]
     single: list[list[str]] = []
     for word, *news in zip(*split, strict=True):
-        if word.casefold() in ARTICLES:  # put right by themselves
+        if word.casefold() in ARTICLES:  # corrected automatically
             continue
-        if single and sum(new == word for new in news) >= len(news) - 1:  # grammar goes with the word that asks for it
+        if single and sum(new == word for new in news) >= len(news) - 1:  # grammar belongs to the word that requires it
             single[-1] = [f"{part} {more}" for part, more in zip(single[-1], (word, *news), strict=True)]
         else:
             single.append([word, *news])

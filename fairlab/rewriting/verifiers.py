@@ -1,4 +1,4 @@
-"""Verifiers of counterfactual rewrites: each says what is wrong with the versions of a text, or nothing."""
+"""Verifiers of counterfactual rewrites: each describes a fault in the versions of a text, if there is one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from fairlab.text.words import WORD, Span, TermFinder, word_pieces
 from fairlab.types import FairlabError, Row
 
 HARMS = Path(__file__).with_name("harms.yaml")
-# Words that change with the words around them, not with an attribute.
+# Words that change because of neighbouring words, not because of an attribute.
 AGREEING = set("a an am is are was were isn aren wasn weren has have hasn haven does do doesn don s re ve d t".split())
 LABEL = "label"  # field of a row, and the verifier's name
 LEAST_COSINE = 0.5
@@ -38,29 +38,29 @@ VERDICT = {
     "required": ["reason", "kept"],
     "additionalProperties": False,
 }
-STEM = 3  # letters two forms of one verb share
+STEM = 3  # letters that two forms of one verb share
 
 
 class TextVerifier(ABC):
-    """Judges the versions made of texts.
+    """Verifier of the versions of texts.
 
     Attributes:
-        name: the reason a rejected row is given.
+        name: Rejection reason of a row.
     """
 
     name: str
 
     def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
-        """For every row, what is wrong with the versions made of its text; None where nothing is."""
+        """Return, for every row, the fault in the versions of its text, or None if there is none."""
         return [self.fault(row.text, versions) for row, versions in zip(rows, made, strict=True)]
 
     @abstractmethod
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """What is wrong with the versions made of ``source``; None where nothing is."""
+        """Return the fault in the versions of ``source``, or None if there is none."""
 
 
 class PolarityVerifier(TextVerifier):
-    """Every version must have its own polarity.
+    """Check that every version has its own polarity.
 
     Source: CCD, section 3.3 and equations 6 and 7.
     """
@@ -71,7 +71,7 @@ class PolarityVerifier(TextVerifier):
         self.polarity = Polarity(lexicon)
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Which version reads as what instead, and by which words."""
+        """Return the version with the wrong polarity, its actual polarity, and the words that show it."""
         found = {name: self.polarity(text) for name, text in versions.items()}
         wrong = [
             f"'{name}' reads as {read}{self._by(versions[name], name)}" for name, read in found.items() if read != name
@@ -79,18 +79,18 @@ class PolarityVerifier(TextVerifier):
         return "; ".join(wrong) or None
 
     def _by(self, text: str, name: str) -> str:
-        """The words of other attributes in a version."""
+        """Return the words of other attributes in a version."""
         marks, finder = self.polarity.marks, self.polarity.finder
         words = dict.fromkeys(text[span.start : span.end] for span in finder.find(text) if marks[span.term] != name)
         return f" by {', '.join(words)}" if words else ""
 
 
 class WordsVerifier(TextVerifier):
-    """Only words of the axis may change, and what grammar changes with them.
+    """Check that only words of the axis change, and the grammar that depends on them.
 
-    Source and version are aligned word by word. Every stretch that differs must hold, on the side of the source, only
-    words of the lexicon, first names, articles and verbs whose form changed; where words are only added, the added ones
-    must be such. Punctuation is not compared.
+    Source and version are aligned word by word. On the source's side, every span that differs must consist only of
+    words of the lexicon, first names, articles and verbs whose form changed. If words are only added, this applies to
+    the added words. Punctuation is not compared.
     """
 
     name = "other words changed"
@@ -104,7 +104,7 @@ class WordsVerifier(TextVerifier):
         )
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Which word changed that should not have, and in which version."""
+        """Return the word that should not have changed, and its version."""
         old = _folded_words(source)
         for name, text in versions.items():
             for removed, added in stretches(old, _folded_words(text)):
@@ -122,10 +122,10 @@ def _folded_words(text: str) -> list[str]:
 
 
 class KindsVerifier(TextVerifier):
-    """A pronoun must become a pronoun of its case, and a name or a noun none: *They Smith*, *for he wife*.
+    """Check that a pronoun becomes a pronoun of its case, and a name or noun does not: *They Smith*, *for he wife*.
 
-    Polarity cannot see this, as the wrong pronoun counts as well as the right one. The case of *her* and *his* is told
-    by the words after them.
+    Polarity does not detect this, because the wrong pronoun counts as well as the right one. The case of *her* and
+    *his* is inferred from the words after them.
     """
 
     name = "another kind of word"
@@ -134,19 +134,19 @@ class KindsVerifier(TextVerifier):
         self.finder = TermFinder(term for attribute in lexicon.attributes for term in lexicon.terms(attribute))
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Which word became what."""
+        """Return the word and its wrong replacement."""
         spans = list(self.finder.find(source))
         for span, (word, *others) in zip(spans, counterparts(source, spans, versions), strict=True):
             wanted = _case_here(source, span)
             for name, new in zip(versions, others, strict=True):
-                found = cases_of(new)  # nothing stands for a word that went into another, as of *he or she*
+                found = cases_of(new)  # a word merged into another, as in *he or she*, has no replacement
                 if new and (wanted or found) and wanted.isdisjoint(found):
                     return f"'{word}' became '{new}' in '{name}'"
         return None
 
 
 def _case_here(source: str, span: Span) -> frozenset[str]:
-    """The cases that a word of a text may have there; none of a word that is no pronoun."""
+    """Return the cases that a word of a text may have in context; empty for a word that is not a pronoun."""
     word = source[span.start : span.end].casefold()
     following = re.match(r"(\W*)(\w*)\W*(\w*)", source[span.end :])
     if word not in AMBIGUOUS or following is None:
@@ -156,7 +156,7 @@ def _case_here(source: str, span: Span) -> frozenset[str]:
 
 
 class SeparatorVerifier(TextVerifier):
-    """Versions must keep the number of field separators of their source, or they cannot be taken apart again.
+    """Check that versions keep the number of field separators of their source, so that they can be split again.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2.
     """
@@ -164,10 +164,10 @@ class SeparatorVerifier(TextVerifier):
     name = "field separators changed"
 
     def __init__(self, lexicon: Lexicon) -> None:
-        del lexicon  # the same on every axis
+        del lexicon  # identical on every axis
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Which version has how many."""
+        """Return the version with a wrong number, and the number."""
         expected = source.count(SEPARATOR)
         for name, text in versions.items():
             if (found := text.count(SEPARATOR)) != expected:
@@ -176,7 +176,7 @@ class SeparatorVerifier(TextVerifier):
 
 
 class HarmVerifier(TextVerifier):
-    """Versions must not turn a phrase into a slur against another group, or another group into an oppressor.
+    """Check that versions do not turn a phrase into a slur against another group, or another group into an oppressor.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendix E; the words are in ``harms.yaml``.
     """
@@ -187,7 +187,7 @@ class HarmVerifier(TextVerifier):
         self.finder = TermFinder(term for attribute in lexicon.attributes for term in lexicon.terms(attribute))
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Which phrase, and in which version."""
+        """Return the phrase and its version."""
         known = set(self._phrases(source))
         for name, text in versions.items():
             if new := [phrase for phrase in self._phrases(text) if phrase not in known]:
@@ -195,7 +195,7 @@ class HarmVerifier(TextVerifier):
         return None
 
     def _phrases(self, text: str) -> list[str]:
-        """Words of the axis followed by a word of the list, case-folded."""
+        """Return the phrases of a word of the axis and the harmful word after it, case-folded."""
         phrases = []
         for span in self.finder.find(text):
             following = re.match(r"[\s-]+(\w+)", text[span.end :])
@@ -210,7 +210,7 @@ def _harms() -> frozenset[str]:
 
 
 class SimilarityVerifier(TextVerifier):
-    """Versions must mean nearly what their source means: cosine of sentence embeddings by the embedded encoder.
+    """Check that versions mean nearly the same as their source: cosine of sentence embeddings by the embedded encoder.
 
     Of the 1,860 embedded groups, written by people, the lowest cosine between two versions is 0.56.
     """
@@ -218,11 +218,11 @@ class SimilarityVerifier(TextVerifier):
     name = "meaning changed"
 
     def __init__(self, lexicon: Lexicon) -> None:
-        del lexicon  # the same on every axis
+        del lexicon  # identical on every axis
         self.encoder = embedded_encoder()
 
     def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
-        """Which version is how far, all rows embedded in one go."""
+        """Return the version that is too far and its cosine, with all rows embedded in one pass."""
         texts = [text for row, versions in zip(rows, made, strict=True) for text in (row.text, *versions.values())]
         embedded = iter(self.encoder.embed(texts)) if texts else iter(())
         faults: list[str | None] = []
@@ -235,15 +235,15 @@ class SimilarityVerifier(TextVerifier):
         return faults
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Which version is how far."""
+        """Return the version that is too far and its cosine."""
         return self.check([Row("", source, {}, "", 0)], [versions])[0]
 
 
 class LabelVerifier(TextVerifier):
-    """A language model must find that the row's ``label`` is right for every version; rows without one pass.
+    """Check by a language model that the row's ``label`` is right for every version; rows without one pass.
 
     Args:
-        llm: the model that judges.
+        llm: Language model that judges.
     """
 
     name = "label not kept"
@@ -253,7 +253,7 @@ class LabelVerifier(TextVerifier):
         self.prompt = load_prompt("label_check")
 
     def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
-        """Which version lost the label and why, or that the model gave no verdict; asked in one go."""
+        """Return the version that lost the label and why, or that there is no verdict; send all requests together."""
         asked = [
             (k, name, text)
             for k, (row, versions) in enumerate(zip(rows, made, strict=True))
@@ -270,7 +270,7 @@ class LabelVerifier(TextVerifier):
         return faults
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """None: a text alone has no label."""
+        """Return None: a text alone has no label."""
         return None
 
     def _request(self, original: str, rewritten: str, label: object) -> Request:
@@ -285,7 +285,7 @@ class LabelVerifier(TextVerifier):
 
 
 def _json_of(example: Mapping[str, str], *keys: str) -> str:
-    """Keys of an example whose values are JSON already."""
+    """Return as JSON the keys of an example whose values are already JSON."""
     return "{" + ", ".join(f"{json.dumps(key)}: {example[key]}" for key in keys) + "}"
 
 
@@ -300,15 +300,15 @@ VERIFIERS: dict[str, Callable[[Lexicon], TextVerifier]] = {
 
 
 def load_verifiers(names: Sequence[str], lexicon: Lexicon, llm: LLM | None = None) -> list[TextVerifier]:
-    """Verifiers by name.
+    """Load verifiers by name.
 
     Args:
-        names: names of verifiers: keys of :data:`VERIFIERS`, or ``label``.
-        lexicon: words of the axis, and its attributes.
-        llm: language model that the verifier ``label`` asks; None where it is not among the names.
+        names: Names of verifiers: keys of :data:`VERIFIERS`, or ``label``.
+        lexicon: Words of the axis, and its attributes.
+        llm: Language model for the verifier ``label``; None if it is not among the names.
 
     Raises:
-        FairlabError: there is none of a name, or no language model for ``label``.
+        FairlabError: A name is unknown, or there is no language model for ``label``.
     """
     verifiers = list[TextVerifier]()
     for name in names:

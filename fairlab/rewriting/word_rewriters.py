@@ -1,4 +1,4 @@
-"""Rewriters of one person: a text, a word of it that means somebody, and the attribute they shall have."""
+"""Rewriters of one person: a text, a word of it that means a person, and the target attribute."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
 
 @dataclass(frozen=True)
 class Selection:
-    """A word of a text and a target for whom it means: an element of K in algorithm 1.
+    """Word of a text and a target for the person it means: an element of K in algorithm 1.
 
     Attributes:
-        start: offset of the word's first character.
-        word: the word as it stands in the text.
-        axis: axis of the two attributes, such as ``gender``.
-        source: the attribute that the word marks.
-        target: another attribute of the axis; ``neutral`` on the axis gender is what PANDA calls non-binary.
+        start: Offset of the word's first character.
+        word: Word as written in the text.
+        axis: Axis of the two attributes, such as ``gender``.
+        source: Attribute that the word marks.
+        target: Another attribute of the axis; ``neutral`` on the axis gender is PANDA's non-binary.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2.
     """
@@ -32,23 +32,23 @@ class Selection:
 
 
 class WordRewriter(Rewriter, Protocol):
-    """What perturbation asks of a rewriter."""
+    """Interface of the rewriters used by perturbation."""
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Columns that tell how a row was made: ``rewriter``, and a seed, a model or the like."""
+        """Return the columns that describe how a row was produced: ``rewriter``, and a seed, a model or the like."""
         ...
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
-        """Every text with the person its selected word means turned to the target, or why there is none."""
+        """Return every text with the person meant by its selected word rewritten, or the reason for failure."""
         ...
 
 
 class ByAxis:
-    """Word rewriters of one axis each, as one.
+    """Combination of word rewriters, one per axis.
 
     Args:
-        rewriters: the word rewriter of each axis.
+        rewriters: Word rewriter of each axis.
     """
 
     def __init__(self, rewriters: Mapping[str, WordRewriter]) -> None:
@@ -56,11 +56,11 @@ class ByAxis:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """That of the axes' rewriters, which are of one kind."""
+        """Return the provenance of the axes' rewriters, which are of one kind."""
         return next(iter(self.rewriters.values())).provenance
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
-        """Every text by the rewriter of its selection's axis, in order."""
+        """Return every text rewritten by the rewriter of its selection's axis, in order."""
         made: dict[int, str | NotRewritten] = {}
         for axis, rewriter in self.rewriters.items():
             places = [k for k, selection in enumerate(selections) if selection.axis == axis]

@@ -1,4 +1,4 @@
-"""Counterfactual injection by a language model: a text for another subgroup, its correction, and what is flagged.
+"""Counterfactual injection by a language model: rewriting for another subgroup, correction, and flagging.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 4 and
 appendix A.2.2.
@@ -15,23 +15,23 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Reply, Request, estimated_tokens
 from fairlab.rewriting.by_llm.prompt import Prompt, load_prompt
 
-ROOM, WHY = 2, 60  # of a reply, in tokens: times the text's estimate, and for a verdict
+ROOM, WHY = 2, 60  # length of a reply in tokens: factor on the text's estimate, and tokens for a verdict
 TEXT: dict[str, Any] = {"text": {"type": "string", "minLength": 1}}
 VERDICT: dict[str, Any] = {"flagged": {"type": "boolean"}, "why": {"type": "string"}}
 
 
 @dataclass(frozen=True)
 class Version:
-    """A text on its way to another subgroup.
+    """Text that is being rewritten for another subgroup.
 
     Attributes:
-        original: text of the seed.
-        category: identity category of the seed, such as ``gender``.
-        source, target: subgroup that the seed is about, and the one that the version is to be about.
-        text: the text made so far; empty before anything was made.
-        corrected: whether the first pass changed the text.
-        flagged: why the second pass would leave it out; empty where it would not.
-        failed: why there is no text, or no verdict; empty where there is.
+        original: Text of the seed example.
+        category: Identity category of the seed example, such as ``gender``.
+        source, target: Subgroup of the seed example, and subgroup of the version.
+        text: Current text; empty before the first step.
+        corrected: Whether the first pass changed the text.
+        flagged: Reason why the second pass would exclude the text, or empty if it would not.
+        failed: Reason why there is no text or no verdict, or empty if there is one.
     """
 
     original: str
@@ -45,10 +45,10 @@ class Version:
 
 
 class Injection:
-    """Asks a language model; equal requests are answered from its ledger.
+    """Counterfactual injection with a language model; equal requests are answered from its ledger.
 
     Args:
-        llm: language model to ask, with its ledger.
+        llm: Language model with its ledger.
     """
 
     def __init__(self, llm: LLM) -> None:
@@ -57,7 +57,7 @@ class Injection:
         self.injection, self.correction, self.flag = map(load_prompt, names)
 
     def injected(self, asked: Sequence[Version]) -> list[Version]:
-        """Every version with a text, or with the reason why it has none."""
+        """Return every version with its text, or with the reason for failure."""
         requests = [_request(self.injection, _of_injection(one), TEXT, one.original) for one in asked]
         replies = self.llm.ask(requests, stage="injection")
         return [
@@ -66,7 +66,7 @@ class Injection:
         ]
 
     def judged(self, versions: Sequence[Version]) -> list[Version]:
-        """Both passes: texts corrected, then flagged; one that could not be judged has failed."""
+        """Run both passes: correct the texts, then flag them; a text without a verdict has failed."""
         replies = self.llm.ask(
             [_request(self.correction, _of(one), TEXT, one.text) for one in versions], stage="correction"
         )
@@ -95,7 +95,7 @@ def _of(one: Version) -> dict[str, str]:
 
 
 def _request(prompt: Prompt, asked: dict[str, str], properties: dict[str, Any], text: str) -> Request:
-    """The task, the examples as earlier turns, then what is asked."""
+    """Return the request: the task, the examples as earlier turns, then the question."""
     messages = [{"role": "system", "content": prompt.task.strip()}]
     for example in prompt.examples:
         shown = {key: example[key] for key in asked}

@@ -1,4 +1,4 @@
-"""Numbers and names of a text, which a language model must leave as they are when it changes an attribute."""
+"""Numbers and names of a text that a language model must keep when it changes an attribute."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Collection, Mapping
 
 FACT_LOST = "a number or a name is not kept"
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-# A capitalised word behind a word in small letters or a comma, so that no beginning of a sentence is one.
+# A capitalised word after a lower-case word or a comma, which excludes the beginnings of sentences.
 NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w\u2019'-]*[a-z][\w\u2019'-]*")
 POSSESSIVE = re.compile(r"[\u2019']s?$")
-# Words for people that a list may lack, which change with the attribute.
+# Words for people that may be missing from a list and that change with the attribute.
 PERSON = re.compile(r"(?:man|men|woman|women|boy|girl|person|people|lady|lord)s?$", re.IGNORECASE)
 
 
 def lost_fact(source: str, versions: Mapping[str, str], free: Collection[str]) -> str:
-    """Return which number or name of a text a version lacks, or has too much, in words; empty if none.
+    """Return a description of a number or name that a version lacks or adds, or an empty string if there is none.
 
     A name is a capitalised word inside a sentence.
 
     Args:
-        source: text that was rewritten.
-        versions: its versions by name.
-        free: words of the axis and first names in small letters, which may change.
+        source: Original text.
+        versions: Versions of the text by name.
+        free: Words that may change, in lower case: words of the axis and first names.
 
     Example:
         >>> lost_fact("She won 3 times.", {"man": "He won 7 times."}, {"she", "he"})

@@ -1,6 +1,6 @@
-"""Upshifts and downshifts by a language model, checked: a text with a sentence more, or its summary.
+"""Checked upshifts and downshifts by a language model: a text with an added sentence, or its summary.
 
-Source: Mondal and Lipizzi 2024, section 3.1. The paper's morphs are by other models; prompts and checks are ours.
+Source: Mondal and Lipizzi 2024, section 3.1. The paper uses other models; prompts and checks are this project's.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from fairlab.text.view import Edit
 from fairlab.text.words import WORD
 from fairlab.types import FairlabError
 
-SHIFTS = {"upshift": "upshift", "summary": "downshift"}  # the setting, and what it makes
+SHIFTS = {"upshift": "upshift", "summary": "downshift"}  # setting, and name of the result
 SCHEMA = {
     "type": "object",
     "properties": {"text": {"type": "string"}},
     "required": ["text"],
     "additionalProperties": False,
 }
-SHORTEST, LONGEST = 3, 25  # words of a sentence that an upshift adds
+SHORTEST, LONGEST = 3, 25  # length in words of a sentence added by an upshift
 STOPS = (".", "!", "?", '"', "”", "'", "’", ":", ";", ")")
 _PLACE = re.compile(r"\[[A-Z]\]")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -37,18 +37,18 @@ Held = Callable[[str], list[tuple[int, int]]]
 
 
 class LLMMorph:
-    """Texts with a sentence more, or their summaries, by a language model behind its ledger, at temperature 0.
+    """Added sentences or summaries by a language model, through its ledger, at temperature 0.
 
-    Words of the axis are hidden from the model, so that copies of a text that differ in them alone are asked about once
-    and change alike.
+    Words of the axis are hidden from the model, so that copies of a text that differ only in these words share one
+    request and change in the same way.
 
     Args:
-        llm: language model to ask.
-        shift: ``upshift`` for a sentence more, ``summary`` for shorter texts.
-        held: function from a text to the spans of the words of the axis.
+        llm: Language model.
+        shift: ``upshift`` to add a sentence, ``summary`` to shorten texts.
+        held: Function from a text to the spans of the words of the axis.
 
     Raises:
-        FairlabError: there is no language model.
+        FairlabError: There is no language model.
     """
 
     name = "llm"
@@ -62,10 +62,10 @@ class LLMMorph:
         self.prompt = load_prompt(shift)
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """Every text morphed; empty where the model gave nothing, or a text with a :func:`fault`.
+        """Return every text after the shift; empty if there is no answer, or if it has a :func:`fault`.
 
         Raises:
-            FairlabError: calls that the server lost again and again.
+            FairlabError: The server lost calls repeatedly.
         """
         asked = [hidden(text, self.held(text)) for text in texts]
         replies = self.llm.ask([self._request(text) for text, _ in asked], stage=f"{SHIFTS[self.shift]}s")
@@ -86,7 +86,7 @@ class LLMMorph:
         return Request(asked, schema=SCHEMA, max_tokens=2 * estimated_tokens(text) + 64)
 
     def _asked(self, text: str) -> str:
-        """The text, and of a summary what it should be about: the letters of the text."""
+        """Return the text and, for a summary, its required subjects: the letters in the text."""
         if self.shift == "upshift":
             return text
         letters = " and ".join(dict.fromkeys(_PLACE.findall(text)))
@@ -94,7 +94,7 @@ class LLMMorph:
 
     def _morph(self, text: str, words: Mapping[str, str], reply: Reply) -> str:
         answer = " ".join(reply.value["text"].split()) if reply.ok else ""
-        if fault(text, answer, self.shift) or self.held(answer):  # no member is named that was not hidden
+        if fault(text, answer, self.shift) or self.held(answer):  # no member may be named that was not hidden
             return ""
         if self.shift == "upshift":
             stop = "" if text.rstrip().endswith(STOPS) else "."
@@ -103,10 +103,10 @@ class LLMMorph:
 
 
 def hidden(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, dict[str, str]]:
-    """A text with a letter in brackets for each span of it, and the words that the letters stand for.
+    """Return a text with a letter in brackets for each span, and the words that the letters replace.
 
-    Equal words have letters of their own, as other members' forms in their places need not be equal. Spans beyond the
-    alphabet stay as they are; *a* and *an* before a letter are both written *a*.
+    Equal words have separate letters, because other members' forms in these positions may differ. Spans beyond the
+    alphabet stay unchanged; *a* and *an* before a letter are both written *a*.
 
     Example:
         >>> hidden("An Indian met Indians.", [(3, 9), (14, 21)])
@@ -121,21 +121,21 @@ def hidden(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, dict[str, 
 
 
 def unhidden(text: str, words: Mapping[str, str]) -> str:
-    """A text with the words that :func:`hidden` hid, *a* or *an* before them as they sound."""
+    """Return a text with the words hidden by :func:`hidden`, and *a* or *an* before them according to their sound."""
     places = [Edit(*match.span(), words[match[0][1]]) for match in _PLACE.finditer(text) if match[0][1] in words]
     return apply_edits(text, places)
 
 
 def fault(text: str, answer: str, shift: Literal["upshift", "summary"]) -> str:
-    """What is wrong with an answer by its letters in brackets, numbers, names and length; empty where nothing is.
+    """Return the fault in an answer's letters in brackets, numbers, names or length, or an empty string.
 
-    Nothing comes in that is not in the text. A sentence that is added says something else in 3 to 25 words; a summary
-    keeps a letter where there was one, and has fewer words.
+    An answer must not have letters, numbers or names that are not in the text. An added sentence must say something
+    else in 3 to 25 words. A summary must keep a letter if the text has one, and must have fewer words.
 
     Args:
-        text: the text that was asked about, its words of the axis hidden.
-        answer: the sentence to be added, or the summary.
-        shift: what was asked for.
+        text: Text of the request, with its words of the axis hidden.
+        answer: Sentence to be added, or summary.
+        shift: Requested shift.
     """
     if new := _beyond(text, answer):
         return f"new {new}"
@@ -150,7 +150,7 @@ def fault(text: str, answer: str, shift: Literal["upshift", "summary"]) -> str:
 
 
 def _beyond(old: str, new: str) -> str:
-    """What a text holds beyond another: letters in brackets, numbers, or names."""
+    """Return the kind of content that only the new text has: letters in brackets, numbers or names."""
     if set(_PLACE.findall(new)) - set(_PLACE.findall(old)):
         return "letters in brackets"
     if set(_NUMBER.findall(new)) - set(_NUMBER.findall(old)):
@@ -160,7 +160,7 @@ def _beyond(old: str, new: str) -> str:
 
 
 def _names(text: str) -> list[str]:
-    """Capitalised words that begin no sentence, and first names that do."""
+    """Return the capitalised words that do not begin a sentence, and the first names that do."""
     plain = _PLACE.sub("   ", text)
     words = [match for match in WORD.finditer(plain) if match[0][:1].isupper() and len(match[0]) > 1]
     return [match[0] for match in words if not starts_sentence(plain, match.start()) or find_name(match[0])]

@@ -1,4 +1,4 @@
-"""Rewriting by a language model: all versions of a text, or one person's turned to a target."""
+"""Rewriting by a language model: all versions of a text, or one person rewritten to a target."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
 
 CONFIDENCE = "confidence"
-# What a prompt asks for as ``answer``: whole versions, the words that change, or what stands for words that are marked.
+# Meaning of ``answer`` in a prompt: whole versions, the changed words, or the replacements of marked words.
 TEXTS, WORDS, MARKED = FORMS = ("texts", "words", "marked")
-SHORT = {"type": "string", "maxLength": 40}  # what stands for a word; a small model might go on in it for ever
-LENGTH_FACTOR, LENGTH_EXTRA = 2, 100  # room of a reply, in tokens: times the texts' estimate, and for JSON around them
+SHORT = {"type": "string", "maxLength": 40}  # a replacement; limited because a small model may never stop in one
+LENGTH_FACTOR, LENGTH_EXTRA = 2, 100  # reply length in tokens: factor on the texts' estimate, and extra for JSON
 
 
 @dataclass(frozen=True)
 class Versions:
-    """A text's versions, neutral first, and the model's confidence in them, in [0, 1]; None where rules made them."""
+    """Versions of a text, neutral first, and the model's confidence in [0, 1], or None for versions made by rules."""
 
     versions: dict[str, str]
     confidence: float | None = None
 
     @property
     def empty(self) -> str:
-        """The first version without any text, or nothing."""
+        """Return the name of the first version without any text, or an empty string."""
         return next((name for name, text in self.versions.items() if not text.strip()), "")
 
 
 @dataclass(frozen=True)
 class NotRewritten:
-    """Why a text has no rewrite.
+    """Reason why a text has no rewrite.
 
     Attributes:
-        outcome: kind of the fault, in a few words: how the exchange with the model ended, what is wrong with what it
-            wrote, or why rules could not turn the text.
-        reason: the fault in words.
+        outcome: Kind of the fault, in a few words: how the request to the model ended, the defect in its answer, or
+            why rules could not rewrite the text.
+        reason: Description of the fault.
     """
 
     outcome: str
@@ -59,7 +59,7 @@ class NotRewritten:
 
 @dataclass(frozen=True)
 class Target:
-    """A request to turn whoever ``word`` refers to in ``text`` into ``target``."""
+    """Request to rewrite the person that ``word`` refers to in ``text`` to ``target``."""
 
     text: str
     word: str
@@ -67,18 +67,18 @@ class Target:
 
 
 class LLMRewriter:
-    """Asks a language model for counterfactual rewrites; equal requests are answered from its ledger.
+    """Rewriter that requests counterfactuals from a language model; equal requests are answered from its ledger.
 
     Args:
-        llm: language model to ask, with its ledger.
-        group_prompt: prompt for :meth:`groups`: a name, or the path of a file of one's own.
-        target_prompt: prompt for :meth:`targets`: a name, or the path of a file of one's own.
-        temperature: sampling temperature of all requests; 0 is greedy, None leaves it to the server.
-        polarity: the words of the axis by attribute, for a prompt that has them marked; None where there is none.
-        nearest: number of examples that are shown with a text, those nearest to it in meaning; None shows all.
+        llm: Language model with its ledger.
+        group_prompt: Prompt for :meth:`groups`: the name of an included prompt, or the path of a custom file.
+        target_prompt: Prompt for :meth:`targets`: the name of an included prompt, or the path of a custom file.
+        temperature: Sampling temperature of all requests; 0 is greedy, None uses the server's default.
+        polarity: Words of the axis by attribute, for a prompt with marked words; None if there is no such prompt.
+        nearest: Number of examples shown with a text, chosen by similarity of meaning; None shows all.
 
     Attributes:
-        group_prompt, target_prompt: both prompts as read from their files, with version and SHA-256 for the record.
+        group_prompt, target_prompt: Both prompts as read from their files, with version and SHA-256 for the record.
 
     Source: CCD, section 3.3 and equation 5, for groups; Qian et al. 2022, "Perturbation Augmentation for Fairer NLP",
     section 2, for single targets.
@@ -108,7 +108,7 @@ class LLMRewriter:
 
     @cached_property
     def _encoder(self) -> Backbone:
-        """What tells how near texts are, loaded once, where examples are drawn."""
+        """Return the encoder that measures the similarity of texts; loaded once, when examples are chosen."""
         return embedded_encoder()
 
     def groups(
@@ -120,18 +120,18 @@ class LLMRewriter:
         examples: Sequence[dict[str, str]] | None = None,
         stage: str = "groups",
     ) -> list[Versions | NotRewritten]:
-        """Neutral version, one version per attribute and a confidence for each text, in order.
+        """Return the neutral version, one version per attribute and a confidence for each text, in order.
 
         Args:
-            texts: any number of texts; equal ones are asked once.
-            axis: name of the axis, e.g. ``gender``.
-            attributes: names of the attributes, e.g. ``("man", "woman")``.
-            examples: examples shown to the model, each ``{"text": ..., "neutral": ..., attribute: ...}``; None takes
-                the prompt file's.
-            stage: name under which the ledger adds up calls, tokens, seconds and dollars.
+            texts: Any number of texts; equal ones share one request.
+            axis: Name of the axis, e.g. ``gender``.
+            attributes: Names of the attributes, e.g. ``("man", "woman")``.
+            examples: Examples shown to the model, each ``{"text": ..., "neutral": ..., attribute: ...}``; None uses
+                those of the prompt file.
+            stage: Name under which the ledger sums calls, tokens, seconds and dollars.
 
         Raises:
-            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`; an example lacks a version.
+            FairlabError: See :meth:`fairlab.llm.client.LLM.ask`; an example lacks a version.
         """
         requests = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
         replies = self.llm.ask(requests, stage=stage)
@@ -147,18 +147,18 @@ class LLMRewriter:
         examples: Sequence[dict[str, str]] | None = None,
         stage: str = "repair",
     ) -> list[Versions | NotRewritten]:
-        """As :meth:`groups`, of texts whose first answer is recorded: the model is shown it and what is wrong with it.
+        """Return the result of :meth:`groups` for recorded answers that are shown to the model with their faults.
 
         Args:
-            texts: texts that :meth:`groups` was asked for.
-            faults: what is wrong with the answer to each, in words.
-            axis: name of the axis, as it was asked with, like all that follows.
-            attributes: names of the attributes.
-            examples: examples shown to the model.
-            stage: name under which the ledger adds up calls, tokens, seconds and dollars.
+            texts: Texts of an earlier call of :meth:`groups`.
+            faults: Description of the fault in the answer to each text.
+            axis: Name of the axis in the first request; the arguments below must also be those of the first request.
+            attributes: Names of the attributes.
+            examples: Examples shown to the model.
+            stage: Name under which the ledger sums calls, tokens, seconds and dollars.
 
         Raises:
-            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+            FairlabError: See :meth:`fairlab.llm.client.LLM.ask`.
         """
         asked = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
         first = self.llm.ask(asked, stage=stage)
@@ -170,10 +170,10 @@ class LLMRewriter:
         return [self._versions(text, reply, attributes) for text, reply in zip(texts, replies, strict=True)]
 
     def targets(self, asked: Sequence[Target], *, stage: str = "targets") -> list[str | NotRewritten]:
-        """The rewritten text of each, in order.
+        """Return the rewritten text of each request, in order.
 
         Raises:
-            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+            FairlabError: See :meth:`fairlab.llm.client.LLM.ask`.
         """
         replies = self.llm.ask(self.target_requests(asked), stage=stage)
         return [_nonempty(reply, ("text",)) or reply.value["text"] for reply in replies]
@@ -186,7 +186,7 @@ class LLMRewriter:
         attributes: Sequence[str],
         examples: Sequence[dict[str, str]] | None = None,
     ) -> list[Request]:
-        """What :meth:`groups` asks, for a forecast."""
+        """Return the requests of :meth:`groups`, for a forecast."""
         names = (NEUTRAL, *attributes)
         if len(set(names)) < len(names) or CONFIDENCE in names:
             raise FairlabError(f"the attributes {', '.join(attributes)} repeat a name or use a reserved one")
@@ -214,20 +214,20 @@ class LLMRewriter:
         ]
 
     def _marked(self, text: str) -> dict[str, Span]:
-        """The words that a text's model is asked about, by what they are called in the answer."""
+        """Return the words of a text that the model has to replace, by their names in the answer."""
         spans = marked_spans(text, self.polarity.finder) if self.polarity is not None else []
         return dict(zip(span_names(text, spans), spans, strict=True))
 
     def _own(self, span: Span) -> str:
-        """The attribute that a marked word tells, in whose version it stays."""
+        """Return the attribute that a marked word shows; the word stays unchanged in that attribute's version."""
         return self.polarity.marks[span.term] if self.polarity is not None else ""
 
     def _asked(self, text: str) -> str:
-        """What the model is shown of a text."""
+        """Return the text in the form that is shown to the model."""
         return with_marks(text, list(self._marked(text).values())) if self.form == MARKED else text
 
     def _answered(self, example: dict[str, str], names: Sequence[str]) -> dict[str, Any]:
-        """The right answer to an example, in the prompt's form."""
+        """Return the correct answer to an example, in the prompt's format."""
         text, versions = example["text"], {name: example[name] for name in names}
         if self.form == TEXTS:
             return versions
@@ -243,7 +243,7 @@ class LLMRewriter:
         }
 
     def _wanted(self, text: str, names: Sequence[str]) -> dict[str, Any]:
-        """The schema of an answer in the prompt's form, but for the confidence."""
+        """Return the schema of an answer in the prompt's format, without the confidence."""
         if self.form == TEXTS:
             return {name: {"type": "string"} for name in names}
         if self.form == WORDS:
@@ -255,7 +255,7 @@ class LLMRewriter:
         return {WORDS: _schema(lines)}
 
     def _versions(self, text: str, reply: Reply, attributes: Sequence[str]) -> Versions | NotRewritten:
-        """What a reply makes of a text."""
+        """Return the versions of a text that a reply contains."""
         names = (NEUTRAL, *attributes)
         if self.form == TEXTS:
             if failure := _nonempty(reply, names):
@@ -271,7 +271,7 @@ class LLMRewriter:
         return Versions(versions, float(reply.value[CONFIDENCE]))
 
     def _lines(self, text: str, words: Any, names: Sequence[str]) -> list[list[str]]:
-        """Words and what stands for them in every version, of a reply in either form."""
+        """Return the words and their replacements in every version, from a reply in either format."""
         if self.form == WORDS:
             return list(words)
         return [
@@ -280,7 +280,7 @@ class LLMRewriter:
         ]
 
     def target_requests(self, asked: Sequence[Target]) -> list[Request]:
-        """What :meth:`targets` asks, for a forecast."""
+        """Return the requests of :meth:`targets`, for a forecast."""
         turns = [
             (_dumps({key: example[key] for key in ("text", "word", "target")}), _dumps({"text": example["rewritten"]}))
             for example in self.target_prompt.examples
@@ -300,7 +300,7 @@ class LLMRewriter:
     def _request(
         self, task: str, turns: Sequence[tuple[str, str]], text: str, schema: dict[str, Any], room: int
     ) -> Request:
-        """The task, the examples as earlier turns, then the text."""
+        """Return the request: the task, the examples as earlier turns, then the text."""
         messages = [{"role": "system", "content": task.strip()}]
         for asked, answered in turns:
             messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
@@ -320,15 +320,15 @@ def _schema(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dumps(value: dict[str, Any]) -> str:
-    """JSON without spaces, which a model repeats: a third fewer tokens where words are short."""
+    """Return JSON without spaces, a style that the model imitates: a third fewer tokens if words are short."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def answer_form(prompt: Prompt) -> str:
-    """What a prompt for groups asks for.
+    """Return the answer format that a prompt for groups requests.
 
     Raises:
-        FairlabError: none of the forms.
+        FairlabError: The prompt requests none of the formats.
     """
     if (form := prompt.extra.get("answer", TEXTS)) not in FORMS:
         raise FairlabError(f"answer in the prompt {prompt.name} must be {', '.join(FORMS)}, not {form}")
@@ -336,13 +336,13 @@ def answer_form(prompt: Prompt) -> str:
 
 
 def _lines_schema(columns: int) -> dict[str, Any]:
-    """A list of a word and what stands in its place in every version."""
+    """Return the schema for lists of a word and its replacement in every version."""
     line = {"type": "array", "items": SHORT, "minItems": columns + 1, "maxItems": columns + 1}
     return {"type": "array", "items": line}
 
 
 def _mistake(answer: str, fault: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The turns that show a model its answer and what is wrong with it."""
+    """Return the turns that show a model its answer and the fault in it."""
     asked = f"That is not right: {fault}. Reply with the corrected JSON object alone."
     return {"role": "assistant", "content": answer}, {"role": "user", "content": asked}
 
@@ -361,7 +361,7 @@ def _group_task(prompt: Prompt, axis: str, attributes: Sequence[str]) -> str:
 
 
 def _shown(prompt: Prompt, names: Sequence[str], examples: Sequence[dict[str, str]] | None) -> Sequence[dict[str, str]]:
-    """Examples that are shown: the file's where they have every version, the caller's always."""
+    """Return the examples to show: the file's if they have every version; the caller's always."""
     if examples is None:
         examples = [example for example in prompt.examples if set(names) <= set(example)]
     for example in examples:
@@ -371,7 +371,7 @@ def _shown(prompt: Prompt, names: Sequence[str], examples: Sequence[dict[str, st
 
 
 def _nonempty(reply: Reply, names: Sequence[str]) -> NotRewritten | None:
-    """Why a reply is no rewrite; None when it is one."""
+    """Return why a reply is not a rewrite, or None if it is one."""
     if not reply.ok:
         return NotRewritten(reply.outcome, reply.reason)
     if empty := [name for name in names if not reply.value[name].strip()]:

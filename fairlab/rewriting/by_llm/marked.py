@@ -1,4 +1,4 @@
-"""A text with its words of an axis marked, and what stands for each of them in the versions of the text."""
+"""Marking the words of an axis in a text, and collecting their replacements in each version of the text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ OPENING, CLOSING = "[", "]"
 
 
 def marked_spans(text: str, finder: TermFinder) -> list[Span]:
-    """The words that are asked about: each listed word where it stands first, *her* and *his* wherever they stand.
+    """Return the words to replace: the first occurrence of each listed word, and every *her* and *his*.
 
     Args:
-        text: the text.
-        finder: the listed words.
+        text: Text to search.
+        finder: Finder of the listed words.
     """
     seen = set[str]()
     spans: list[Span] = []
@@ -29,7 +29,7 @@ def marked_spans(text: str, finder: TermFinder) -> list[Span]:
 
 
 def with_marks(text: str, spans: Sequence[Span]) -> str:
-    """The text with every span in brackets.
+    """Return the text with every span in brackets.
 
     Example:
         >>> with_marks("She won.", [Span(0, 3, "she")])
@@ -41,7 +41,7 @@ def with_marks(text: str, spans: Sequence[Span]) -> str:
 
 
 def span_names(text: str, spans: Sequence[Span]) -> list[str]:
-    """What the spans are called in an answer: their words, numbered from the second time on.
+    """Return the names of the spans in an answer: their words, numbered from the second occurrence.
 
     Example:
         >>> span_names("her and her", [Span(0, 3, "her"), Span(8, 11, "her")])
@@ -57,12 +57,12 @@ def span_names(text: str, spans: Sequence[Span]) -> list[str]:
 
 
 def counterparts(text: str, spans: Sequence[Span], versions: Mapping[str, str]) -> list[list[str]]:
-    """For every span its words and what each version, in order, has in their place.
+    """Return, for every span, its words and their replacement in each version, in order.
 
     Args:
-        text: the text.
-        spans: stretches of whole words of it.
-        versions: what the text became, by name.
+        text: Original text.
+        spans: Spans of whole words in the text.
+        versions: Versions of the text by name.
 
     Example:
         >>> counterparts("She won.", [Span(0, 3, "she")], {"neutral": "They won.", "man": "He won."})
@@ -81,14 +81,14 @@ def counterparts(text: str, spans: Sequence[Span], versions: Mapping[str, str]) 
 
 
 def answered_line(text: str, span: Span, answer: Mapping[str, str], names: Sequence[str]) -> list[str]:
-    """A span's words and what stands for them in every version, their first letter as large as it is in the text."""
+    """Return a span's words and their replacements in every version, with the initial capital of the text."""
     word = text[span.start : span.end]
     case = str.upper if word[:1].isupper() else str.lower
     return [word, *(case(answer[name][:1]) + answer[name][1:] for name in names)]
 
 
 def _in_place(pairs: Sequence[tuple[Sequence[str], Sequence[str]]], first: int, count: int) -> str:
-    """What stands for ``count`` words from the word number ``first`` on."""
+    """Return the replacement for ``count`` words, starting with word number ``first``."""
     place = 0
     for before, after in pairs:
         if place <= first < place + len(before):

@@ -1,4 +1,4 @@
-"""Examples of a prompt drawn by similarity: for every text those that are nearest to it."""
+"""Selection of prompt examples by similarity: the nearest examples for each text."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Example = TypeVar("Example", bound=Mapping[str, str])
 def nearest_examples(
     encoder: Backbone, texts: Sequence[str], examples: Sequence[Example], count: int
 ) -> list[list[Example]]:
-    """The ``count`` examples whose ``text`` has the highest cosine to each text, the nearest last.
+    """Return the ``count`` examples whose ``text`` has the highest cosine to each text, the nearest last.
 
     Args:
-        encoder: gives the embeddings, of unit length.
-        texts: texts that examples are wanted for.
-        examples: examples to choose from; an example of the very text is not chosen.
-        count: number of examples for each text.
+        encoder: Model that computes the embeddings, of unit length.
+        texts: Texts that need examples.
+        examples: Examples to choose from; an example with the same text is not chosen.
+        count: Number of examples for each text.
 
     Source: Liu et al. 2022, "What Makes Good In-Context Examples for GPT-3?", section 3 (kNN-augmented selection).
     """

@@ -1,4 +1,4 @@
-"""Prompts as versioned files: a task and examples of it."""
+"""Prompts as versioned files: a task and its examples."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ FOLDER = Path(__file__).parent / "prompts"
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt file as read.
+    """Contents of a prompt file.
 
     Attributes:
-        name: name of the file, or its path where it is the user's own.
-        version: number that is raised whenever the file changes.
-        sha256: hash of the file, for the record.
-        task: what the model is told before anything else; ``$words`` are filled in.
-        examples: examples that are shown as earlier turns of the chat.
-        extra: every other key of the file.
+        name: Name of the file, or its path if it is the user's own.
+        version: Number that increases whenever the file changes.
+        sha256: SHA-256 of the file, for the record.
+        task: First instruction to the model; ``$words`` are substituted.
+        examples: Examples shown as earlier turns of the chat.
+        extra: All other keys of the file.
     """
 
     name: str
@@ -38,16 +38,16 @@ class Prompt:
     extra: dict[str, Any]
 
     def file_with(self, examples: Sequence[dict[str, str]]) -> str:
-        """Content of a prompt file with the same words and other examples."""
+        """Return the content of a prompt file with the same words and other examples."""
         content = {"version": self.version, **self.extra, "task": self.task, "examples": list(examples)}
         return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
 
 
 def load_prompt(name: str) -> Prompt:
-    """A prompt by the name of a file of fairlab's or by the path of one's own.
+    """Load a prompt by the name of an included file or by the path of a custom file.
 
     Raises:
-        FairlabError: there is no such file, or it lacks a key.
+        FairlabError: There is no such file, or it lacks a key.
     """
     own = Path(name)
     path = own if own.suffix == ".yaml" else FOLDER / f"{name}.yaml"

@@ -1,4 +1,4 @@
-"""Ages in figures and in words: where they stand, what they say, and how another age is written like them."""
+"""Ages written as figures or words: finding them, reading them, and writing another age in the same style."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PERSONAL = frozenset("i you he she we they who someone everyone anyone him her 
 
 
 def find_ages(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every number that a person's age is written with, or a thing's."""
+    """Yield the start and end of every number that may be the age of a person or a thing."""
     if not any(sign in text for sign in ("year", "age", "Age", "AGE", "YEAR", "Year", ", ")):
         return
     for match in AGE.finditer(text):
@@ -37,7 +37,7 @@ def find_ages(text: str) -> Iterator[tuple[int, int]]:
 
 
 def age_in_years(found: str) -> int:
-    """The age that figures or words say.
+    """Return the age in years that is written as figures or words.
 
     Example:
         >>> [age_in_years(found) for found in ("13", "eleven", "Forty-seven")]
@@ -52,7 +52,7 @@ def age_in_years(found: str) -> int:
 
 
 def written_like(found: str, age: int) -> str:
-    """An age below a hundred in figures or in words, as another is written.
+    """Return an age below 100 as figures or words, in the style of another written age.
 
     Example:
         >>> written_like("13", 70), written_like("eleven", 18), written_like("Eleven", 72)
@@ -65,10 +65,10 @@ def written_like(found: str, age: int) -> str:
 
 
 def whose_age(token: Any) -> Any:
-    """The token of the person whose age a number tells, by a parse; None where it is a thing's, or nobody's.
+    """Return the token of the person whose age a number gives, or None if it is a thing's age or has no owner.
 
     Args:
-        token: the spaCy token that the number begins with.
+        token: First spaCy token of the number.
     """
     if token.dep_ == "appos" or (token.head.tag_ in ("NNP", "NN") and token.nbor(-1).text == "," if token.i else False):
         name = token.head
@@ -82,7 +82,7 @@ def whose_age(token: Any) -> Any:
             "npadvmod",
             "advmod",
         ):
-            return token  # a noun of its own: the 19-year-old
+            return token  # a noun in its own right: the 19-year-old
         if head is token:
             return None
         if head.tag_.startswith("VB") or head.tag_ == "MD":
@@ -100,7 +100,7 @@ def whose_age(token: Any) -> Any:
 
 
 def _subject(verb: Any) -> Any:
-    """The subject of a verb, of the verb it is coordinated with, or of the one it hangs on."""
+    """Return the subject of a verb, of the verb it is coordinated with, or of its governing verb."""
     for _ in range(3):
         subject = next((child for child in verb.children if child.dep_ in SUBJECTS), None)
         if subject is not None:

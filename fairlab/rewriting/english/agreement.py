@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 
 from fairlab.text.words import match_case
 
-# Forms that no rule makes; "'s" is "is" or "has", which only the context tells.
+# Irregular forms; "'s" is missing because only the context shows whether it is "is" or "has".
 PLURAL = {"is": "are", "was": "were", "has": "have", "does": "do", "isn": "aren", "wasn": "weren", "hasn": "haven"}
 PLURAL |= {"doesn": "don"}
 SINGULAR = {plural: singular for singular, plural in PLURAL.items()}
@@ -14,7 +14,7 @@ SINGULAR = {plural: singular for singular, plural in PLURAL.items()}
 
 @lru_cache(maxsize=20_000)
 def _lemma(verb: str) -> str | None:
-    """The base form of a verb in the third person singular, or None where ``verb`` is none."""
+    """Return the base form of a verb in the third person singular, or None if ``verb`` is not such a form."""
     from lemminflect import getLemma
 
     for lemma in getLemma(verb, upos="VERB", lemmatize_oov=False):
@@ -32,12 +32,12 @@ def _third_person(lemma: str) -> str:
 
 
 def is_third_person(word: str) -> bool:
-    """Whether ``word`` can be a verb in the third person singular of the present (or *was*)."""
+    """Return whether ``word`` can be a verb in the third person singular of the present (or *was*)."""
     folded = word.casefold()
     return folded in PLURAL or (folded.endswith("s") and _lemma(folded) is not None)
 
 
-# Participles of which "'s" is always *has*, and those that keep an object in the passive (*she's given a chance*).
+# Participles after which "'s" is always *has*, and those that keep an object in the passive (*she's given a chance*).
 _ACTIVE = frozenset("been had got become gone come".split())
 _WITH_OBJECT_IN_PASSIVE = frozenset(
     "given offered awarded paid told asked taught sent shown granted handed called named elected denied".split()
@@ -48,11 +48,11 @@ _BEFORE_OBJECTS = frozenset(
 
 
 def takes_have(participle: str, following: str) -> bool:
-    """Whether ``'s`` before a participle stands for *has*: *she's gone*, *she's lost her keys*; not *she's lost*.
+    """Return whether ``'s`` before a participle means *has*: *she's gone*, *she's lost her keys*; not *she's lost*.
 
     Args:
-        participle: the word after ``'s`` and adverbs, case-folded.
-        following: the word after that, case-folded; empty at the end.
+        participle: Word after ``'s`` and any adverbs, case-folded.
+        following: Word after the participle, case-folded; empty at the end of the text.
     """
     if participle in _ACTIVE:
         return True
@@ -67,11 +67,11 @@ def _is_participle(word: str) -> bool:
 
 
 def plural_verb(verb: str, *, perfect: bool = False) -> str:
-    """The form for a plural subject: ``is`` -> ``are``, ``walks`` -> ``walk``; other forms stay as they are.
+    """Return the form for a plural subject: ``is`` -> ``are``, ``walks`` -> ``walk``; leave other forms unchanged.
 
     Args:
-        verb: a finite verb, ``'s`` included, in any case.
-        perfect: whether ``'s`` stands for *has*.
+        verb: Finite verb in any case; ``'s`` is allowed.
+        perfect: Whether ``'s`` means *has*.
     """
     folded = verb.casefold().replace("’", "'")
     if folded == "'s":
@@ -80,7 +80,7 @@ def plural_verb(verb: str, *, perfect: bool = False) -> str:
 
 
 def singular_verb(verb: str) -> str:
-    """The form for *he* or *she*: ``are`` -> ``is``, ``walk`` -> ``walks``."""
+    """Return the form for *he* or *she*: ``are`` -> ``is``, ``walk`` -> ``walks``."""
     folded = verb.casefold().replace("’", "'")
     if folded in ("'re", "'ve"):
         return match_case(verb, verb[0] + "s")
@@ -89,9 +89,9 @@ def singular_verb(verb: str) -> str:
 
 @cache
 def _engine() -> object:
-    """English plurals and articles.
+    """Return the engine for English plurals and articles.
 
-    inflect has typeguard rewrite its classes as it is imported, which takes seconds; nothing here needs that check.
+    During import, inflect lets typeguard rewrite its classes, which takes seconds. That check is not needed here.
     """
     import typeguard
 
@@ -105,7 +105,7 @@ def _engine() -> object:
 
 @lru_cache(maxsize=20_000)
 def article(word: str) -> str:
-    """``a`` or ``an``, as the word that follows sounds."""
+    """Return ``a`` or ``an``, depending on the sound of the following word."""
     if word[:1] == "8" or word in ("11", "18"):  # an 80-year-old
         return "an"
     return _engine().a(word).split(" ", 1)[0] if word.strip() else "a"  # type: ignore[attr-defined]
@@ -113,12 +113,12 @@ def article(word: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def is_plural_noun(word: str) -> bool:
-    """Whether a word can be the plural of a noun."""
+    """Return whether a word can be the plural of a noun."""
     return word.isascii() and word.isalpha() and bool(_engine().singular_noun(word))  # type: ignore[attr-defined]
 
 
 def possessive(noun: str, ending: str) -> str:
-    """The possessive ending of ``noun``, given the one (``'s`` or ``'``) of the noun it stands for.
+    """Return the possessive ending of ``noun``, given the ending (``'s`` or ``'``) of the noun it replaces.
 
     ``actresses'`` -> ``actors'``; ``men's`` -> ``ladies'``; ``James'`` -> ``Jane's``.
     """
@@ -130,7 +130,7 @@ def possessive(noun: str, ending: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def is_known(word: str) -> bool:
-    """Return whether a dictionary of English holds a word or a form of it; names and the shortest words are in none."""
+    """Return whether an English dictionary has a word or a form of it; it has no names and no very short words."""
     from lemminflect import getAllLemmas
 
     return bool(getAllLemmas(word))

@@ -1,4 +1,4 @@
-"""Texts all in capitals, or all in small letters, read as they would be written otherwise."""
+"""Restoring sentence case in texts that are entirely upper case or entirely lower case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairlab.rewriting.english.pronouns import NOT_POSSESSED
 from fairlab.text.folding import unaccented
 from fairlab.text.view import View, read_view
 
-FEWEST = 3  # words of a text whose case may be taken away: fewer are an acronym or a label
+FEWEST = 3  # minimum number of words for changing the case of a text: shorter ones are acronyms or labels
 _WORD = re.compile(r"[^\W\d_]+")
 _STARTS = re.compile(r"(?:^|[.!?…]['\")\]]* |\u2029)[\"'(\[]*([^\W\d_])")
 _TITLES = BEFORE_SURNAMES - frozenset("major general von van de da do dos das del della di du la le al bin ibn".split())
@@ -21,15 +21,15 @@ _TITLES = BEFORE_SURNAMES - frozenset("major general von van de da do dos das de
 
 @lru_cache(maxsize=64)
 def read_cased(text: str) -> View:
-    """Return the view of a text, with sentence case where all of it is in capitals or all in small letters.
+    """Return the view of a text, converted to sentence case if the text is entirely upper or lower case.
 
-    First names, titles, *I* and the first words of sentences have capitals then; other names cannot be told.
+    First names, titles, *I* and the first words of sentences are capitalised; other names cannot be recognised.
 
     Example:
         >>> read_cased("MARY SAID THAT SHE WAS LATE.").text
         'Mary said that she was late.'
     """
-    view = read_view.__wrapped__(text)  # remembered here, and need not be twice
+    view = read_view.__wrapped__(text)  # this function has its own cache, so bypass the inner one
     upper, lower = view.text.isupper(), view.text.islower()
     if not (upper or lower):
         return view
@@ -44,7 +44,7 @@ def read_cased(text: str) -> View:
 
 
 def _sentence_case(text: str) -> str:
-    """Return a text in small letters with the capitals that can be told."""
+    """Return a lower-case text with the capitals that can be inferred."""
     letters, known = list(text), capitalised()
     places = [match.start(1) for match in _STARTS.finditer(text)]
     named = -1
@@ -66,12 +66,12 @@ def _sentence_case(text: str) -> str:
 
 @cache
 def capitalised() -> frozenset[str]:
-    """Return the words that may have a capital in a text of small letters."""
+    """Return the words that may need a capital in a lower-case text."""
     return frozenset(load_names()) | _TITLES | {"i"}
 
 
 def _is_name(word: str, text: str, end: int) -> bool:
-    """Whether a word in small letters is a first name; one that is a word too must stand before a surname."""
+    """Return whether a lower-case word is a first name; a name that is also a word must precede a surname."""
     known = find_name(word)
     if known is None or not known.other_sense:
         return known is not None
@@ -80,7 +80,7 @@ def _is_name(word: str, text: str, end: int) -> bool:
 
 
 def _may_be_surname(word: str) -> bool:
-    """Whether a word in small letters may end a name: one listed for that, or one that no dictionary holds."""
+    """Return whether a lower-case word may be a surname: listed as one, or absent from the dictionary."""
     known = find_name(word)
     if known is not None:
         return known.other_sense in ("", "surname", "rarely")

@@ -1,4 +1,4 @@
-"""Mentions that are certain without a parse: most pronouns, and nouns between an article and what ends their phrase."""
+"""Mentions that are certain without a parse: most pronouns, and nouns between an article and the end of a phrase."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _BEFORE = re.compile(r"(?:^|[\s(\"“])$")
 _AFTER = re.compile(r"$|[\s.,;:!?)\"”]|['’](?:s|d|ll)\b")
 _FOLLOWING = re.compile(r"(\W*)(\w*)\W*(\w*)")
 _ARTICLES = frozenset("a an the this that".split())
-# What cannot stand between a noun and another that it belongs to.
+# The end of a noun phrase: a noun before one of these cannot be part of a longer compound.
 _END_OF_PHRASE = re.compile(
     r"$|[.,;:!?)]| (?:in|on|at|with|of|from|by|for|to|into|who|that|is|was|has|had|can|will|would|does|did)\b"
 )
 
 
 def certain_mentions(text: str, listed: Sequence[ListedWord], polysemous: Mapping[str, str]) -> list[Mention]:
-    """The mentions that mark an attribute, where all of them are certain; none where one is not.
+    """Return the mentions that mark an attribute if all of them are certain, else an empty list.
 
-    Neutral words are left out: beside a word that marks an attribute they are left alone.
+    Neutral words are omitted: they stay unchanged next to a word that marks an attribute.
 
     Args:
-        text: the text.
-        listed: its listed words.
-        polysemous: words with another sense, and which.
+        text: Text to search.
+        listed: Listed words of the text.
+        polysemous: Other sense of each word that has one.
     """
     found = []
     for one in listed:
@@ -57,6 +57,6 @@ def _certain(text: str, one: ListedWord, polysemous: Mapping[str, str]) -> Menti
 
 
 def _is_plain(text: str, one: ListedWord, other: str | None) -> bool:
-    """Whether a noun is one for people and no part of another, as before *in* or a comma."""
+    """Return whether a noun names people and is not part of a compound, as before *in* or a comma."""
     before = one.beside.before.casefold() in _ARTICLES and one.beside.gap_before == " "
     return other in (None, "verb") and one.word.islower() and before and bool(_END_OF_PHRASE.match(text, one.end))

@@ -1,8 +1,8 @@
-"""Who is meant: mentions of people in a parsed text, grouped by person with a few salience rules.
+"""Coreference: mentions of people in a parsed text, grouped by person with a few salience rules.
 
-No model is trained here. Names that share a word are one person; a noun said of somebody (*she is a mother*) is that
-person; a pronoun is the fitting person with the best sum of weights for nearness and grammatical role, in the
-manner of Lappin and Leass 1994, "An Algorithm for Pronominal Anaphora Resolution".
+There is no trained model. Names that share a word are one person. A predicate noun (*she is a mother*) is the same
+person as its subject. A pronoun refers to the compatible person with the highest sum of weights for nearness and
+grammatical role, following Lappin and Leass 1994, "An Algorithm for Pronominal Anaphora Resolution".
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ _CLIMB = ("xcomp", "pcomp", "prep", "advcl", "acl", "ccomp", "conj", "acomp")
 _BORN = frozenset("born né née".split())
 _SAYING = frozenset("said says say added adds told tells asked asks replied wrote writes noted explained".split())
 _PLACING = frozenset("in at from to of for near on".split())
-# How far back a pronoun looks, in mentions: keeps long texts linear.
+# Maximum number of mentions to search before a pronoun: keeps the cost linear in long texts.
 _REACH = 60
 
 
 @dataclass(frozen=True)
 class Weights:
-    """What speaks for a person being meant by a pronoun; found on the GAP validation texts."""
+    """Weights for choosing the antecedent of a pronoun; tuned on the GAP validation texts."""
 
-    sentence: float = 3.0  # each sentence between
+    sentence: float = 3.0  # per sentence between the two
     subject: float = 2.0  # the person was a subject
-    pronoun: float = 0.2  # was last meant by a pronoun too
+    pronoun: float = 0.2  # the last mention was a pronoun too
     own_clause: float = 1.2  # a possessive in the clause of that subject
-    topic: float = 0.1  # each earlier mention, up to three
-    near: float = 0.05  # each mention between
-    possessor: float = 0.2  # was only named as an owner
-    gender: float = 1.0  # is known to be of the pronoun's gender
-    place: float = 1.0  # a name of no known gender after *in*, *at*, *from*, *to* or *of*
-    noun: float = 3.0  # was named by a common noun
-    relative: float = 6.0  # the pronoun stands in a clause that tells of the person
+    topic: float = 0.1  # per earlier mention, up to three
+    near: float = 0.05  # per mention between the two
+    possessor: float = 0.2  # was only mentioned as a possessor
+    gender: float = 1.0  # is known to have the pronoun's gender
+    place: float = 1.0  # a name of unknown gender after *in*, *at*, *from*, *to* or *of*
+    noun: float = 3.0  # was mentioned by a common noun
+    relative: float = 6.0  # the pronoun is in a relative clause about the person
 
 
 WEIGHTS = Weights()
@@ -51,7 +51,7 @@ WEIGHTS = Weights()
 
 @dataclass
 class Person:
-    """Mentions of one person: tokens in text order, the attribute they show, and the first of several names, if any."""
+    """Mentions of one person: tokens in text order, their attribute, and the first of several names, if any."""
 
     attribute: str = ""
     tokens: list[Any] = field(default_factory=list)
@@ -59,13 +59,13 @@ class Person:
 
 
 class Coreference:
-    """The people of a parsed text.
+    """People of a parsed text.
 
     Args:
-        doc: a spaCy document.
-        marked: start, end and attribute of words that show an attribute: names, nouns and pronouns.
-        weights: what speaks for a person.
-        adjectives: offsets of marked words that are adjectives, which name nobody even where they have a capital.
+        doc: spaCy document.
+        marked: Start, end and attribute of the words that show an attribute: names, nouns and pronouns.
+        weights: Weights for choosing an antecedent.
+        adjectives: Offsets of marked words that are adjectives; these are never names, even if capitalised.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Coreference:
         self.person_at: dict[int, Person] = {}  # by token index
         self.history: list[tuple[Any, Person]] = []
         self.by_word: dict[str, Person] = {}
-        self.said_later: list[tuple[Any, Any]] = []  # nouns said of somebody who is named after them
+        self.said_later: list[tuple[Any, Any]] = []  # predicate nouns that precede their subject
         self._read()
 
     def _read(self) -> None:
@@ -111,7 +111,7 @@ class Coreference:
             self._merge(self.person_at[token.i], self.person_at.get(subject.i))
 
     def _merge(self, person: Person, other: Person | None) -> None:
-        """Make one person of two whose attributes do not contradict each other."""
+        """Merge two people unless their attributes contradict each other."""
         if other is None or other is person or (person.attribute and other.attribute not in ("", person.attribute)):
             return
         for token in person.tokens:
@@ -137,7 +137,7 @@ class Coreference:
         known = self.by_word.get(" ".join(words)) or self.by_word.get(words[-1] if len(words) > 1 else words[0])
         first = _first_name(words)
         if known is not None and first and known.first_name and first != known.first_name:
-            known = None  # of the same surname
+            known = None  # same surname, different person
         shown = next((self.attributes[token.idx] for token in run if token.idx in self.attributes), "")
         if known is None or (shown and known.attribute and shown not in (known.attribute, NEUTRAL)):
             known = self._appositive(run) or self._new(shown)
@@ -152,7 +152,7 @@ class Coreference:
             self.person_at[token.i] = known
 
     def _appositive(self, run: list[Any]) -> Person | None:
-        """The person a name stands beside: *his wife Mary*, *the actor, John Smith*."""
+        """Return the person that a name is in apposition to: *his wife Mary*, *the actor, John Smith*."""
         first = _first_name([token.lower_ for token in run])
         for token in run:
             person = self.person_at.get(token.head.i) if token.dep_ == "appos" else None
@@ -166,7 +166,7 @@ class Coreference:
         return None
 
     def _named_before(self, born: Any) -> Person | None:
-        """The person whose name at birth follows: *Alan Gifford, born John Lennox*."""
+        """Return the person whose birth name follows: *Alan Gifford, born John Lennox*."""
         for token in reversed(self.doc[max(0, born.i - 2) : born.i]):
             if token.i in self.person_at and token.tag_ == "NNP":
                 return self.person_at[token.i]
@@ -202,11 +202,11 @@ class Coreference:
             return not person.attribute
         if person.attribute not in ("", attribute):
             return False
-        plural = ("NNS",) if person.first_name else ("NNS", "NNPS")  # Betty Meggers is one
+        plural = ("NNS",) if person.first_name else ("NNS", "NNPS")  # Betty Meggers is one person
         return all(other.tag_ not in plural for other in person.tokens)
 
     def _resolve(self, pronoun: Any) -> Person | None:
-        """The person a pronoun means among those mentioned before it; None where nobody fits."""
+        """Return the antecedent of a pronoun among the people mentioned before it, or None if no one is compatible."""
         attribute = self.attributes.get(pronoun.idx, "")
         scores: dict[int, float] = {}
         people: dict[int, Person] = {}
@@ -222,7 +222,7 @@ class Coreference:
         return people[max(scores, key=lambda key: scores[key])] if scores else None
 
     def _bars(self, pronoun: Any, token: Any) -> bool:
-        """Whether syntax forbids the two to be one person: *she saw her*, but *she saw herself* must be one."""
+        """Return whether syntax rules out coreference: it does in *she saw her*, but not in *she saw herself*."""
         if pronoun.lower_ in _REFLEXIVE:
             return False
         mistaken = pronoun.lower_ == "her" and case_by_syntax(pronoun) == POSSESSIVE  # she does her best
@@ -233,7 +233,7 @@ class Coreference:
             return True
         if pronoun.dep_ != "poss":
             return False
-        owned = pronoun.head  # nobody is their own successor: *his successor Louis*, *she is her aunt*
+        owned = pronoun.head  # no one is their own successor: *his successor Louis*, *she is her aunt*
         if owned.dep_ == "attr" and token.dep_ in SUBJECTS and token.head == owned.head:
             return True
         return token == owned or self.person_at.get(token.i) is self.person_at.get(owned.i, pronoun)
@@ -256,7 +256,7 @@ class Coreference:
         return score
 
     def _join_later_name(self, pronoun: Any, person: Person) -> None:
-        """A pronoun nobody before fits may mean the first fitting person named after it."""
+        """Link a pronoun without an antecedent to the first compatible person named after it."""
         for token, later in self.history:
             if token.i <= pronoun.i or later is person or token.lower_ in PRONOUNS or token.tag_ != "NNP":
                 continue
@@ -279,7 +279,7 @@ class Coreference:
                 return
 
     def at(self, start: int) -> Person | None:
-        """The person meant by the word that begins at a character offset."""
+        """Return the person meant by the word that begins at a character offset."""
         token = self.token_at.get(start)
         if token is None:
             token = next((t for t in self.doc if t.idx <= start < t.idx + len(t)), None)
@@ -289,18 +289,18 @@ class Coreference:
         return self.person_at.get(token.i) or (self.person_at.get(owner.i) if owner is not None else None)
 
     def marked_with(self, start: int) -> set[int]:
-        """Offsets of the marked words that mean the same person as the word that begins at ``start``."""
+        """Return the offsets of the marked words that mean the same person as the word that begins at ``start``."""
         person = self.at(start)
         return {offset for offset in self.attributes if self.at(offset) is person} if person is not None else set()
 
     def spans(self, person: Person | None) -> list[tuple[int, int]]:
-        """Start and end of every word that means a person."""
+        """Return the start and end of every word that means a person."""
         words = (self.doc[index] for index, other in self.person_at.items() if other is person)
         return sorted((token.idx, token.idx + len(token)) for token in words)
 
 
 def _owner(token: Any) -> Any:
-    """The noun an adjective is said of: the *subordinate* of *female subordinate*."""
+    """Return the noun that an adjective describes: the *subordinate* of *female subordinate*."""
     token = _first_joined(token)
     if token.dep_ in ("amod", "compound", "nmod"):
         return token.head
@@ -308,14 +308,14 @@ def _owner(token: Any) -> Any:
 
 
 def _first_joined(token: Any) -> Any:
-    """The first of the words that *and* joins a word to: *both American and Mexican*, *a stage and film actress*."""
+    """Return the first word in a coordination with *and*: *both American and Mexican*, *a stage and film actress*."""
     while token.dep_ == "conj" and token.head.tag_ in ("JJ", "NN", "NNP", "NNPS"):
         token = token.head
     return token
 
 
 def _said_of(token: Any) -> Any:
-    """The subject a predicate noun or adjective is said of (*she is a mother*, *promoted as a woman*), or None."""
+    """Return the subject of a predicate noun or adjective (*she is a mother*, *promoted as a woman*), or None."""
     token = _first_joined(token)
     if token.dep_ in ("attr", "acomp", "oprd"):
         verb = token.head
@@ -334,7 +334,7 @@ def _said_of(token: Any) -> Any:
 
 
 def _tells_of(token: Any, pronoun: Any) -> bool:
-    """Whether a pronoun stands in a clause that begins with *who* after somebody: *a man who sold his house*."""
+    """Return whether a pronoun is in a relative clause with *who* about a person: *a man who sold his house*."""
     if token.dep_ == "pobj" and token.tag_ == "NNP" and token.head.lower_ in _PLACING:
         return False
     clause = next((one for one in pronoun.ancestors if one.dep_ == "relcl"), None)
@@ -344,18 +344,18 @@ def _tells_of(token: Any, pronoun: Any) -> bool:
 
 
 def _first_name(words: list[str]) -> str:
-    """The first of several words of a name, where it is no title; else empty."""
+    """Return the first of several words of a name if it is not a title, else an empty string."""
     return words[0] if len(words) > 1 and words[0].strip(".") not in BEFORE_SURNAMES | BEFORE_FIRST_NAMES else ""
 
 
 def _is_definite(token: Any) -> bool:
-    """Whether a noun can name somebody again: *the man*, and nouns of address (*yes, sir*)."""
+    """Return whether a noun can refer to a known person: *the man*, and nouns of address (*yes, sir*)."""
     determiners = [child.lower_ for child in token.children if child.tag_ in ("DT", "PRP$", "POS", "CD")]
     return not determiners or any(word in ("the", "this", "that") for word in determiners)
 
 
 def _name_runs(doc: Any, adjectives: Container[int]) -> list[list[Any]]:
-    """Stretches of proper nouns, titles included, that are not split by anything."""
+    """Return uninterrupted runs of proper nouns, including titles."""
     runs: list[list[Any]] = []
     for token in doc:
         if token.tag_ not in ("NNP", "NNPS") or token.idx in adjectives:
@@ -368,7 +368,7 @@ def _name_runs(doc: Any, adjectives: Container[int]) -> list[list[Any]]:
 
 
 def _quoted(doc: Any) -> list[bool]:
-    """Of every token, whether it stands in a quotation."""
+    """Return, for every token, whether it is inside a quotation."""
     found, inside = [], False
     for token in doc:
         if token.text in ('"', "``", "''", "“", "”"):
@@ -378,12 +378,12 @@ def _quoted(doc: Any) -> list[bool]:
 
 
 def _speaks(pronoun: Any) -> bool:
-    """Whether a pronoun tells who says something."""
+    """Return whether a pronoun is the subject of a verb of saying."""
     return pronoun.dep_ in SUBJECTS and pronoun.head.lower_ in _SAYING
 
 
 def _is_in_later_clause(name: Any, pronoun: Any) -> bool:
-    """Whether a name is the subject of a clause that *and* or *but* joins to that of a pronoun before it."""
+    """Return whether a name is the subject of a later clause, joined with *and* or *but* to the pronoun's clause."""
     verb = name.head
     return bool(name.dep_ in SUBJECTS and verb.dep_ == "conj" and verb.head.is_ancestor(pronoun))
 

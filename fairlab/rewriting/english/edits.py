@@ -1,4 +1,4 @@
-"""Putting replacements into a text: capitals, possessive endings, articles and dropped words."""
+"""Applying replacements to a text: capitals, possessive endings, articles and deleted words."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 _ENDING = re.compile(r"['’](?:s\b|S\b)?(?![A-Za-z])")
 _BLANK = re.compile(r"\s+")
 _NEXT_WORD = re.compile(r"\W*(\w+)")
-NEAR = 2  # words between adjectives of one person, at most
+NEAR = 2  # maximum number of words between two adjectives of one person
 _SENTENCE_END = re.compile(rf"(?:^|[.!?:]\s*[\"'”’)]?|\n|{PARAGRAPH})\s*[\"'“‘(]*$")
 
 
 def recase(found: str, listed: str, new: str) -> str:
-    """``new`` in the capitalisation of ``found``: as listed where that is how the found form is listed."""
+    """Return ``new`` in the capitalisation of ``found``; unchanged if ``found`` is capitalised as listed."""
     return new if found == listed else match_case(found, new)
 
 
 def starts_sentence(text: str, start: int) -> bool:
-    """Whether a sentence begins at ``start``."""
+    """Return whether a sentence begins at ``start``."""
     return bool(_SENTENCE_END.search(text[max(0, start - 8) : start])) if start else True
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with all edits made, and articles, possessives and capitals put right around them."""
+    """Return the text with all edits applied, and the articles, possessives and capitals around them corrected."""
     pieces, position = [], 0
     for edit in fitted_edits(text, edits):
         pieces += [text[position : edit.start], edit.new]
@@ -39,9 +39,9 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 def fitted_edits(text: str, edits: Iterable[Edit]) -> Iterator[Edit]:
-    """Yield the edits from left to right, and those that put articles, possessives and capitals right around them.
+    """Yield the edits from left to right, with corrections of the articles, possessives and capitals around them.
 
-    An edit with an empty ``new`` drops the blank after its word too.
+    An edit with an empty ``new`` also deletes the blank after its word.
     """
     position = 0
     edits = sorted(edits, key=lambda edit: edit.start)
@@ -66,7 +66,7 @@ def fitted_edits(text: str, edits: Iterable[Edit]) -> Iterator[Edit]:
 
 
 def _is_quote(text: str, edit: Edit, ending: re.Match[str]) -> bool:
-    """Whether the mark after a word closes a quotation that began before it, rather than a possessive."""
+    """Return whether the mark after a word closes a quotation that began before it and is not a possessive."""
     if len(ending.group()) > 1:
         return False
     opened = text[max(0, edit.start - 1) : edit.start] in ("'", "‘")
@@ -74,14 +74,14 @@ def _is_quote(text: str, edit: Edit, ending: re.Match[str]) -> bool:
 
 
 def _article_before(text: str, position: int, start: int, new: str, end: int) -> Iterator[Edit]:
-    """Yield the edit that fits *a* or *an* before a replacement to it, if any does not fit.
+    """Yield the edit that corrects *a* or *an* before a replacement, if a correction is needed.
 
     Args:
-        text: the text.
-        position: offset after what is changed already.
-        start: offset of the replacement.
-        new: the replacement.
-        end: offset after what it replaces.
+        text: Text to edit.
+        position: Offset after the last changed character.
+        start: Offset of the replacement.
+        new: Replacement.
+        end: Offset after the replaced text.
     """
     first = max(position, start - 12)
     match = _ARTICLE.search(text[first:start])
@@ -95,9 +95,9 @@ def _article_before(text: str, position: int, start: int, new: str, end: int) ->
 
 
 def say_once(text: str, edits: Sequence[Edit], adjectives: Container[int]) -> list[Edit]:
-    """Return the edits without an adjective said twice of one person.
+    """Return the edits without the second use of an adjective for the same person.
 
-    *A young, tall girl* is *a middle-aged, tall woman*, not *a middle-aged, tall middle-aged woman*.
+    *A young, tall girl* becomes *a middle-aged, tall woman*, not *a middle-aged, tall middle-aged woman*.
     """
     said: Edit | None = None
     found = []

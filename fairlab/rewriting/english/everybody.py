@@ -1,4 +1,4 @@
-"""Which mentions of a text are turned, and to what, where all of its people are meant."""
+"""Choice of the mentions to rewrite, and their targets, when all people of a text are rewritten."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from fairlab.rewriting.english.vocabulary import Sense
 from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL
 
-EITHER = "either"  # stands for the attribute of *he or she*
-ALTERNATIVE = (" or ", "/", " / ")  # what stands between two words for either of two people
+EITHER = "either"  # placeholder for the attribute of *he or she*
+ALTERNATIVE = (" or ", "/", " / ")  # separators between alternative words for a person
 
 
 @dataclass(frozen=True)
 class WholeText:
-    """A text with all of its people turned to a target; ``RuleRewriter`` describes how neutral words are treated."""
+    """Rewrites all people of a text to a target; ``RuleRewriter`` describes the treatment of neutral words."""
 
     target: str
 
     def may_turn(self, possible: Possible) -> bool:
-        """Whether anything can be turned in a text that holds no more than is possible."""
+        """Return whether a text with these possible mentions can have anything to rewrite."""
         if possible.attributes - {self.target, NEUTRAL}:
             return True
         return self.target != NEUTRAL and possible.returns and self.target not in possible.certain
 
     def is_told_by(self, certain: Sequence[Mention]) -> bool:
-        """Whether mentions without tokens are enough: verbs of singular *they* are told by a parse."""
+        """Return whether mentions without tokens are enough; verbs of singular *they* need a parse."""
         return self.target != NEUTRAL or all(mention.sense.pos != "pronoun" for mention in certain)
 
     def __call__(self, mentions: list[Mention], text: str, syntax: Syntax | None) -> list[tuple[Mention, str]]:
-        """The mentions that are turned, each with its target."""
+        """Return the mentions to rewrite, each with its target."""
         marked = [mention for mention in mentions if mention.sense.attribute != NEUTRAL]
         if marked or self.target == NEUTRAL:
             joined = _join_alternatives(marked, text)
@@ -44,20 +44,20 @@ class WholeText:
 
 @dataclass(frozen=True)
 class Exchanged:
-    """Every mention with the other attribute."""
+    """Swaps the attribute of every mention."""
 
     other: Mapping[str, str]
 
     def may_turn(self, possible: Possible) -> bool:
-        """Whether anything can be turned in a text that holds no more than is possible."""
+        """Return whether a text with these possible mentions can have anything to rewrite."""
         return not possible.attributes.isdisjoint(self.other)
 
     def is_told_by(self, certain: Sequence[Mention]) -> bool:
-        """Whether mentions without tokens are enough."""
+        """Return whether mentions without tokens are enough."""
         return bool(certain)
 
     def __call__(self, mentions: list[Mention], text: str, syntax: Syntax | None) -> list[tuple[Mention, str]]:
-        """The mentions that are turned, each with its target."""
+        """Return the mentions to rewrite, each with its target."""
         del text, syntax
         return [
             (mention, self.other[mention.sense.attribute])
@@ -67,9 +67,9 @@ class Exchanged:
 
 
 def _join_alternatives(mentions: list[Mention], text: str) -> list[Mention]:
-    """The mentions, with *he or she*, *his/her* and *husband/wife* as one that stands where both stood.
+    """Return the mentions, with *he or she*, *his/her* and *husband/wife* merged into one that spans both words.
 
-    It is in the case of the latter.
+    A merged mention has the case of the second word.
     """
     joined: list[Mention] = []
     for mention in mentions:

@@ -1,4 +1,4 @@
-"""Telling first names from surnames and other words by their neighbours."""
+"""Distinguishing first names from surnames and other words by their neighbours."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ BEFORE_SURNAMES = frozenset(
     "sergeant lieutenant officer detective inspector coach congressman congresswoman st saint mt mount lake fort port "
     "van von de da do dos das del della di du la le al bin ibn".split()
 )
-# A name after one of these is a first name even where none follows: "Uncle James", "King James".
+# A name after one of these is a first name, even if no surname follows: "Uncle James", "King James".
 BEFORE_FIRST_NAMES = frozenset(
     "uncle aunt auntie brother sister father mother grandpa grandma granny king queen prince princess sir dame lady "
     "lord saint cousin little young old poor dear pope emperor empress nurse".split()
 )
-# Capitalised words at the start of sentences and titles that are no part of a name.
+# Capitalised words, as at the start of sentences and in titles, that are not part of a name.
 _NO_NAMES = frozenset(
     """
     the a an this that these those my your his her its our their and or but nor so yet for in on at of by with from to
@@ -31,7 +31,7 @@ _NO_NAMES = frozenset(
 )
 
 _PARTICLES = frozenset("de del della di du van von der bin ibn al el".split())
-# A capitalised word before one of these, capitalised too, is part of a place's name: "Charlotte Street".
+# A capitalised word before one of these, if it is also capitalised, is part of a place name: "Charlotte Street".
 PLACES = frozenset(
     "street road avenue square county island islands college university hospital airport cathedral stadium theatre "
     "theater museum library river valley township city park beach bay bridge tower hall center centre hotel inn lake "
@@ -42,7 +42,7 @@ PLACES = frozenset(
     "springs way drive lane boulevard plaza highway parkway freeway court terrace "
     "enterprises industries associates collection archive archives".split()
 )
-# A name after one of these belongs to a place, a storm or a church; after an article, to a thing ("the Oscar").
+# A name after one of these is part of the name of a place, storm or church; after an article, a thing ("the Oscar").
 _BEFORE_THINGS = frozenset(
     "san santa santo los las hurricane cyclone typhoon storm cape isle fort ft mount mt lake st port".split()
 )
@@ -55,7 +55,7 @@ _JOINED_AFTER = re.compile(r"-([^\W\d_a-z]\w*)(?![\w-])")
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The words beside a word, with what stands between; empty at the ends of the text."""
+    """Words before and after a word, with the text between; empty at the ends of the text."""
 
     before: str
     gap_before: str
@@ -64,12 +64,12 @@ class Neighbours:
 
     @property
     def follows_title(self) -> bool:
-        """Whether a title that goes with surnames stands before it."""
+        """Return whether the preceding word is a title that is used with surnames."""
         return self.gap_before in (" ", ". ") and self.before.casefold() in BEFORE_SURNAMES
 
     @property
     def follows_name(self) -> bool:
-        """Whether a capitalised word that can be part of the same name stands before it."""
+        """Return whether the preceding word is capitalised and can be part of the same name."""
         initial = len(self.before) == 1 and self.before != "I" and self.gap_before in (". ", ".")
         return initial or (
             self.gap_before == " " and _capitalised(self.before) and self.before.casefold() not in _NO_NAMES
@@ -77,13 +77,13 @@ class Neighbours:
 
     @property
     def precedes_name(self) -> bool:
-        """Whether a capitalised word that can be its surname stands after it."""
+        """Return whether the following word is capitalised and can be the surname."""
         surname = _capitalised(self.after) and self.after.casefold() not in _NO_NAMES
         return self.gap_after == " " and (surname or self.after in _PARTICLES)
 
     @property
     def follows_first_name(self) -> bool:
-        """Whether a word that goes before first names stands before it: *Uncle James*."""
+        """Return whether the preceding word is used with first names: *Uncle James*."""
         return (
             self.gap_before in (" ", ". ")
             and _capitalised(self.before)
@@ -92,7 +92,7 @@ class Neighbours:
 
     @property
     def follows_thing(self) -> bool:
-        """Whether the word before it makes both the name of a place or thing: *San Juan*, *the Oscar*."""
+        """Return whether the preceding word makes both the name of a place or thing: *San Juan*, *the Oscar*."""
         return self.gap_before in (" ", ". ") and (
             self.before.casefold() in _ARTICLES
             or self.before in _STORMS
@@ -101,7 +101,7 @@ class Neighbours:
 
     @property
     def precedes_place(self) -> bool:
-        """Whether the word after it makes both the name of a place."""
+        """Return whether the following word makes this one part of a place name."""
         return self.gap_after == " " and _capitalised(self.after) and self.after.casefold() in PLACES
 
 
@@ -110,12 +110,12 @@ def _capitalised(word: str) -> bool:
 
 
 def is_first_name(beside: Neighbours, *, other_sense: bool, before_is_first: bool) -> bool:
-    """Whether a capitalised word that is listed as a first name stands as one.
+    """Return whether a capitalised word that is listed as a first name is used as one.
 
     Args:
-        beside: the word's neighbours in the text.
-        other_sense: whether the word is more often something else; then a surname or a title must show it.
-        before_is_first: whether the word before it is listed as a first name too.
+        beside: Neighbours of the word in the text.
+        other_sense: Whether the word usually has another sense; then a surname or a title is required as evidence.
+        before_is_first: Whether the preceding word is also listed as a first name.
     """
     title = beside.gap_before in (" ", ". ") and beside.before.casefold() in BEFORE_FIRST_NAMES
     if beside.follows_thing:
@@ -130,12 +130,12 @@ def is_first_name(beside: Neighbours, *, other_sense: bool, before_is_first: boo
 
 
 def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return start and end of a first name with the one that a hyphen joins to it, if any: *Jean-Luc*.
+    """Return the start and end of a first name, including a first name joined by a hyphen: *Jean-Luc*.
 
     Args:
-        text: the text.
-        start: offset of a listed first name.
-        end: offset after it.
+        text: Text that contains the name.
+        start: Offset of a listed first name.
+        end: Offset after the name.
     """
     before = _JOINED_BEFORE.search(text, max(0, start - 30), start)
     after = _JOINED_AFTER.match(text, end)
@@ -144,12 +144,12 @@ def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def last_names(text: str, *, whole: bool = False) -> set[str]:
-    """Return the words that stand after a first name somewhere in a text: alone, they are no first names either.
+    """Return the words that follow a first name somewhere in a text: these are not first names on their own either.
 
     Args:
-        text: the text.
-        whole: whether the words must end their name, so that they are no first names before another word either, as in
-            *Jackson Arrives*.
+        text: Text to search.
+        whole: Whether the words must end their name, so that they are not first names before another word either, as
+            in *Jackson Arrives*.
     """
     return {
         pair[2]
@@ -161,6 +161,6 @@ def last_names(text: str, *, whole: bool = False) -> set[str]:
 
 
 def is_demonym(word: str) -> bool:
-    """Return whether a capitalised word tells whence somebody is: *Spaniard Juan Carlos*."""
+    """Return whether a capitalised word names a person's origin: *Spaniard Juan Carlos*."""
     folded = word.casefold()
     return len(word) > 5 and folded.endswith(("ian", "iard", "ese", "german", "mexican")) and find_name(word) is None

@@ -1,7 +1,7 @@
-"""The fast mode of the rule rewriter: the same words and grammar, told from neighbouring words instead of a parse.
+"""Lexical mode of the rule rewriter: the same words and grammar, from neighbouring words instead of a parse.
 
-What it gives up against the parse: verbs coordinated at a distance (*he gets up early and mostly walks*) keep their
-form unless the next word shows a verb, and words with another sense change only where a neighbour shows the sense.
+Limits compared with the parse: verbs coordinated at a distance (*he gets up early and mostly walks*) keep their
+form unless the next word shows a verb, and words with another sense change only if a neighbour shows the sense.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from fairlab.text.view import Edit, View
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
-# Texts as words (even places) and what stands between them (odd places).
+# Pattern that splits texts into words (even indices) and separators (odd indices).
 _split = re.compile(r"(\W+)").split
 _BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
 _BE = frozenset("is was are were be been being am s re".split())
 
 
 class LexicalRules:
-    """Rewrites texts by their words alone.
+    """Rewriter that uses the words of a text only, without a parse.
 
     Args:
-        vocabulary: forms of the axis, their senses and counterparts.
-        swap_names: whether first names are replaced.
-        keep_quotations: whether quotations stay as they are.
+        vocabulary: Forms of the axis, their senses and counterparts.
+        swap_names: Whether first names are replaced.
+        keep_quotations: Whether quotations stay unchanged.
     """
 
     def __init__(self, vocabulary: Vocabulary, *, swap_names: bool, keep_quotations: bool) -> None:
         self.vocabulary, self.swap_names, self.keep_quotations = vocabulary, swap_names, keep_quotations
         self.tables: dict[tuple[str, str | None], dict[str, Action]] = {}
-        # Terms of several words by their first word, the longest first.
+        # Multi-word terms by their first word, longest first.
         self.longer: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         for term in vocabulary.senses:
             pieces = word_pieces(term)
@@ -54,7 +54,7 @@ class LexicalRules:
         self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
 
     def rewrite(self, text: str, target: str, source: str | None = None) -> str:
-        """``text`` with all mentions, or those of the attribute ``source``, turned to ``target``."""
+        """Return ``text`` with all mentions, or those of the attribute ``source``, rewritten to ``target``."""
         table = self.tables.get((target, source))
         if table is None:
             table = self._table(lambda attribute: target if source in (None, attribute) else attribute)
@@ -62,14 +62,14 @@ class LexicalRules:
         return self._run(read_cased(text), table, target, source)
 
     def exchange(self, text: str, other: dict[str, str]) -> str:
-        """``text`` with every attribute turned to the one ``other`` names."""
+        """Return ``text`` with every attribute replaced by its value in ``other``."""
         table = self.tables.get(("", None))
         if table is None:
             table = self.tables["", None] = self._table(lambda attribute: other.get(attribute, attribute))
         return self._run(read_cased(text), table, "")
 
     def _table(self, goal: Callable[[str], str]) -> dict[str, Action]:
-        """The action for every way of writing every single-word form, and for the first words of longer ones."""
+        """Return the action for every spelling of every single-word form, and for the first words of longer ones."""
         table: dict[str, Action] = {}
         for first in self.longer:
             for surface in surfaces(first):
@@ -119,12 +119,12 @@ class LexicalRules:
         return None
 
     def _run(self, view: View, table: dict[str, Action], target: str, source: str | None = None) -> str:
-        """Return the original of a view with its text turned by a table."""
+        """Return the original form of a view after rewriting its text with a table."""
         text = view.text
         pieces = _split(text)
         if not text.isascii():
             table = WithAccents(table)
-        elif table.keys().isdisjoint(pieces):  # sooner than what follows
+        elif table.keys().isdisjoint(pieces):  # faster than the steps below
             return view.original
         hits = [place for place, word in zip(range(0, len(pieces), 2), pieces[::2], strict=True) if word in table]
         if not hits:
@@ -144,7 +144,7 @@ class LexicalRules:
         for place, action in [(place, table[pieces[place]]) for place in hits]:
             if action.kind == "plain" and not hyphens:
                 pieces[place] = action.new
-            elif action.kind != "same" and pieces[place]:  # empty: part of a longer term that is turned already
+            elif action.kind != "same" and pieces[place]:  # empty: part of a longer term that has been rewritten
                 work.turn(place, action)
         if view.is_plain:
             made = "".join(pieces)
@@ -158,22 +158,22 @@ class LexicalRules:
 
 
 class _Work:
-    """One text being rewritten in place."""
+    """State of one text that is rewritten in place."""
 
     def __init__(self, rules: LexicalRules, pieces: list[str], target: str, source: str | None = None) -> None:
         self.rules, self.pieces, self.target, self.source = rules, pieces, target, source
-        self.taken: set[str] | None = None  # words no new name may equal; gathered when a name is met
+        self.taken: set[str] | None = None  # words that no new name may equal; collected at the first name
 
     def word(self, place: int) -> str:
-        """The word at a place, or nothing beyond the ends."""
+        """Return the word at an index, or an empty string beyond the ends."""
         return piece(self.pieces, place)
 
     def gap(self, place: int) -> str:
-        """What stands at an odd place, or nothing beyond the ends."""
+        """Return the separator at an odd index, or an empty string beyond the ends."""
         return piece(self.pieces, place)
 
     def in_compound(self, place: int) -> bool:
-        """Whether a hyphen, or the ending of *don't*, joins the word to another one."""
+        """Return whether a hyphen, or the ending of *don't*, joins the word to another word."""
         before, after = self.gap(place - 1), self.gap(place + 1)
         if before == "'" and self.word(place - 2):  # D'Angelo
             return True
@@ -185,7 +185,7 @@ class _Work:
         return after == "-" and following != "" and following not in JOINED_BEFORE
 
     def turn(self, place: int, action: Action) -> None:
-        """Make one change where the word stands in the sense that counts."""
+        """Apply one change if the word is used in the relevant sense."""
         kind = action.kind
         if kind.startswith("longer"):
             if self._turn_longer(place):
@@ -211,7 +211,7 @@ class _Work:
             self._put(place, place, self._in_context(place, action))
 
     def _in_context(self, place: int, action: Action) -> str:
-        """The new form; of an entry with neutral forms by context, the one that fits what follows."""
+        """Return the new form; for an entry with neutral forms by context, the one that fits the following word."""
         entry, vocabulary = action.sense.entry, self.rules.vocabulary
         if entry is None or len(entry.neutral_forms) == 1 or not self.target:
             return action.new
@@ -219,7 +219,7 @@ class _Work:
         return recase(self.pieces[place], listed, vocabulary.form(entry, self.target, self._noun_after(place)))
 
     def _noun_after(self, place: int) -> str:
-        """What follows a word: a ``person`` or another ``noun``, as far as the next word tells; else empty."""
+        """Return the kind of noun after a word, ``person`` or ``noun``; empty if the next word does not show it."""
         following = self.word(place + 2).lower()
         if self.gap(place + 1) != " " or not following or following in NOT_POSSESSED:
             return ""
@@ -234,7 +234,7 @@ class _Work:
         self.pieces[place] = match_case(found, self.rules.vocabulary.form(row, goal))
 
     def _turn_longer(self, place: int) -> bool:
-        """Turn a term of several words that begins here, if there is one."""
+        """Rewrite the multi-word term that begins here, if there is one."""
         vocabulary = self.rules.vocabulary
         for words, term in self.rules.longer[fold(self.pieces[place])]:
             last = place + 2 * len(words) - 2
@@ -249,7 +249,7 @@ class _Work:
             found = "".join(self.pieces[place : last + 1])
             if sense.pos == "name" and not (found[:1].isupper() and self.rules.swap_names):
                 return True
-            if sense.entry is None:  # a name of the list: Jean-Luc
+            if sense.entry is None:  # a listed name: Jean-Luc
                 self._put(place, last, match_case(found, vocabulary.name(found, sense, target, set())))
                 return True
             new = vocabulary.form(sense.entry, target, self._noun_after(last))
@@ -258,7 +258,7 @@ class _Work:
         return False
 
     def _joined_name(self, place: int) -> bool:
-        """Make one word of a first name and the one that a hyphen joins to it, *Mary-Jane*; whether there is one."""
+        """Merge a hyphenated first name, *Mary-Jane*, into one word; return whether there is one."""
         begin = max(0, place - 2)
         text = "".join(self.pieces[begin : place + 3])
         start = len("".join(self.pieces[begin:place]))
@@ -292,16 +292,16 @@ class _Work:
             if self.taken is None:
                 self.taken = {word.casefold() for word in self.pieces[::2]}
             target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
-            taken = self.taken if action.sense.entry is None else set()  # a row of the lexicon goes there and back
+            taken = self.taken if action.sense.entry is None else set()  # a row of the lexicon is reversible
             new = vocabulary.name(found, action.sense, target, taken)
             self._put(place, place, new.upper() if len(found) > 1 and found.isupper() else new)
 
     def beside(self, place: int) -> Neighbours:
-        """The words beside a place."""
+        """Return the words before and after an index."""
         return Neighbours(self.word(place - 2), self.gap(place - 1), self.word(place + 2), self.gap(place + 1))
 
     def _stands(self, place: int, sense: Sense) -> bool:
-        """Whether a noun or adjective stands here in the sense that counts."""
+        """Return whether a noun or adjective is used in the relevant sense here."""
         found = self.pieces[place]
         other = self.rules.vocabulary.lexicon.polysemous.get(found.casefold())
         if found[:1].isupper() and found[1:].islower():
@@ -332,7 +332,7 @@ class _Work:
         return sense.pos == "noun" and found[:1].isupper() and found.endswith("s")
 
     def _put(self, first: int, last: int, new: str) -> None:
-        """Replace the words of two places and all between, with article, ending and blanks put right."""
+        """Replace everything from one word index to another, and correct the article, ending and blanks."""
         pieces = self.pieces
         found = pieces[last]
         if not new:
@@ -353,7 +353,7 @@ class _Work:
             pieces[first - 2] = match_case(pieces[first - 2], article(sounding))
 
     def _dropped(self, first: int, last: int) -> str:
-        """Nothing, and no blank after it, before a noun; elsewhere the lexicon's phrase for standing alone."""
+        """Return an empty string before a noun and drop the next blank; else return the lexicon's standalone phrase."""
         following = self.word(last + 2)
         if not self._noun_after(last):
             return self.rules.vocabulary.lexicon.alone
@@ -366,7 +366,7 @@ class _Work:
 def _join_alternatives(
     pieces: list[str], spans: list[tuple[int, int]], hits: list[int], table: dict[str, Action]
 ) -> list[int]:
-    """Leave one pronoun of *he or she* and *his/her*, the latter; the places of the hits after that."""
+    """Keep only the second pronoun of *he or she* and *his/her*; return the indices of the remaining hits."""
     places: list[int] = []
     joined = set[int]()
     removed = 0

@@ -1,4 +1,4 @@
-"""What happens to words that are told by their form alone."""
+"""Actions for words that are recognised by their form alone."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from fairlab.text.folding import unaccented
 
 
 class Action(NamedTuple):
-    """What happens to one surface form on the way to a target."""
+    """Action for one surface form when rewriting to a target."""
 
     kind: str  # plain, ambiguous, subject, word, name, title, longer, same
     new: str
     sense: Sense
-    neutral: bool = False  # a neutral form of one word, given an attribute back
+    neutral: bool = False  # a neutral form of one word that is converted back to an attribute
 
 
 class WithAccents(dict[str, Action]):
-    """A table in which a word is found by its plain letters too."""
+    """Table that also finds accented words by their plain letters."""
 
     def __contains__(self, word: object) -> bool:
         return super().__contains__(word) or super().__contains__(unaccented(str(word)))
@@ -28,5 +28,5 @@ class WithAccents(dict[str, Action]):
 
 
 def surfaces(form: str) -> set[str]:
-    """Return the ways to write a form: as listed, in lower case, capitalised, in capitals."""
+    """Return the spellings of a form: as listed, in lower case, capitalised, in capitals."""
     return {form, form.lower(), form[:1].upper() + form[1:], form.upper()}

@@ -1,6 +1,6 @@
-"""Agreement of verbs with a pronoun that changes its number, told from neighbouring words.
+"""Agreement of verbs with a pronoun that changes its number, based on neighbouring words.
 
-A text is a list of words (even places) and what stands between them (odd places), changed in place.
+A text is a list of words (even indices) and separators (odd indices), and is changed in place.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _AFTER_VERBS = NOT_POSSESSED | frozenset("one two three more most much many his 
 
 
 def piece_spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """Return start and end of every piece in the text that they make up."""
+    """Return the start and end of every piece in the concatenated text."""
     ends = list(accumulate(map(len, pieces)))
     return list(zip([0, *ends], ends, strict=False))
 
 
 def piece(pieces: list[str], place: int) -> str:
-    """What stands at a place, or nothing beyond the ends."""
+    """Return the piece at an index, or an empty string beyond the ends."""
     return pieces[place] if 0 <= place < len(pieces) else ""
 
 
 def agree(pieces: list[str], place: int, *, third_person: bool) -> None:
-    """Let the verbs of a subject pronoun agree with what it becomes; ``third_person`` is what they are now."""
+    """Make the verbs of a subject pronoun agree with its replacement; ``third_person`` is their present form."""
     verb = _verb_after(pieces, place, third_person)
     if verb is None and _is_inverted(pieces, place, third_person):
         return
@@ -82,7 +82,7 @@ def _verb_after(pieces: list[str], place: int, third_person: bool) -> int | None
 
 
 def _is_inverted(pieces: list[str], place: int, third_person: bool) -> bool:
-    """Turn the verb before the pronoun in a question: *is he*, *doesn't she*."""
+    """Rewrite the verb before the pronoun in a question, *is he*, *doesn't she*; return whether there was one."""
     forms = PLURAL if third_person else SINGULAR
     verb = place - 2
     if piece(pieces, verb) == "t" and piece(pieces, verb - 1) in ("'", "’"):
@@ -100,7 +100,7 @@ def _is_inverted(pieces: list[str], place: int, third_person: bool) -> bool:
 
 
 def _agree_coordinated(pieces: list[str], verb: int) -> None:
-    """Verbs after *and*, *but* or *or* in the same clause, where the word after them shows a verb."""
+    """Rewrite the verbs after *and*, *but* or *or* in the same clause if the word after them shows a verb."""
     for place in range(verb + 2, min(verb + 26, len(pieces) - 2), 2):
         if not pieces[place - 1].isspace() and pieces[place - 1] != ", ":
             return
@@ -117,7 +117,7 @@ def _agree_coordinated(pieces: list[str], verb: int) -> None:
 
 
 def _is_base(word: str) -> bool:
-    """Whether a word can be a present verb without ending."""
+    """Return whether a word can be a present-tense verb without an ending."""
     from lemminflect import getAllLemmas
 
     return word in getAllLemmas(word, upos="VERB").get("VERB", ())

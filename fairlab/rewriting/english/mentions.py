@@ -1,4 +1,4 @@
-"""Mentions of an axis in a parsed text: which listed words stand there in the sense that counts."""
+"""Mentions of an axis in a parsed text: the listed words that are used in the relevant sense."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ _PAGEANTS = frozenset("America Universe World USA New North South West Texas Cal
 _ABBREVIATED = ("Mr", "Mrs", "Ms", "Mx", "MR", "MRS", "MS")
 _OFFICES = frozenset("Chancellor Mayor Justice Justices Chief Advocate Provost Lieutenant Chamberlain".split())
 _SEVERAL = re.compile(r"[,;:()]")
-# Before one of these words, a noun that is a verb too is a verb.
+# After one of these words, a noun that can also be a verb is a verb.
 BEFORE_VERBS = frozenset("can could will would shall should may might must cannot to not i we you they don".split())
-RECENT = 512  # texts of which the listed words are remembered, as each is asked for them several times
+RECENT = 512  # number of texts whose listed words are cached, because each text is queried several times
 _NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
 
 
-UNALIGNED = "a word is joined to others"  # what counts call the following
+UNALIGNED = "a word is joined to others"  # name of the following error in counts
 
 
 class Unaligned(FairlabError):
-    """A listed word that the parser does not part from what stands beside it."""
+    """A listed word that the parser does not separate from its neighbours."""
 
 
 @dataclass(frozen=True)
 class Mention:
-    """A listed word in a text, in one sense.
+    """Listed word in a text, in one sense.
 
     Attributes:
-        start: offset of the mention's first character.
-        end: offset after the mention's last character.
-        found: the word as it stands in the text.
-        sense: the attribute that the word marks, and its entry.
-        token: spaCy token that the mention ends in; None where the text was not parsed.
-        returns: whether a neutral form may be given an attribute back.
-        case: case of a pronoun, where it was told without a parse; empty elsewhere.
+        start: Offset of the mention's first character.
+        end: Offset after the mention's last character.
+        found: Word as written in the text.
+        sense: Attribute that the word marks, and its entry.
+        token: Last spaCy token of the mention, or None if the text was not parsed.
+        returns: Whether a neutral form may be converted back to an attribute.
+        case: Case of a pronoun if it was determined without a parse, else empty.
     """
 
     start: int
@@ -71,14 +71,14 @@ class Mention:
 
 @dataclass(frozen=True)
 class ListedWord:
-    """A listed word that may be a mention, as far as the text alone tells.
+    """Listed word that may be a mention, judged from the text alone.
 
     Attributes:
-        start: offset of its first character.
-        end: offset after its last character.
-        word: the word as it stands in the text.
-        senses: the senses that it may have there, one or more.
-        beside: the words beside it.
+        start: Offset of its first character.
+        end: Offset after its last character.
+        word: Word as written in the text.
+        senses: Possible senses of the word in this context, one or more.
+        beside: Words before and after it.
     """
 
     start: int
@@ -90,12 +90,12 @@ class ListedWord:
 
 @dataclass(frozen=True)
 class Possible:
-    """What a text may hold, as far as it alone tells.
+    """Possible attributes of a text, judged from the text alone.
 
     Attributes:
-        attributes: that its words may show, ``neutral`` among them.
-        certain: shown by a pronoun, which always counts.
-        returns: whether it may hold a neutral form that can be given an attribute back.
+        attributes: Attributes that its words may show, which can include ``neutral``.
+        certain: Attributes shown by a pronoun, which always counts.
+        returns: Whether the text may contain a neutral form that can be converted back to an attribute.
     """
 
     attributes: frozenset[str]
@@ -104,11 +104,11 @@ class Possible:
 
 
 class MentionFinder:
-    """Finds mentions in texts.
+    """Finder of mentions in texts.
 
     Args:
-        vocabulary: the listed forms and their senses.
-        keep_quotations: whether words in quotations are no mentions.
+        vocabulary: Listed forms and their senses.
+        keep_quotations: Whether words in quotations are excluded from the mentions.
     """
 
     def __init__(self, vocabulary: Vocabulary, *, keep_quotations: bool) -> None:
@@ -122,9 +122,9 @@ class MentionFinder:
         self.first_words = {word_pieces(term)[0] for term in vocabulary.senses if term not in named}
 
     def may_change(self, text: str) -> bool:
-        """Whether the text holds the first word of a listed term, or a capitalised first name, or an age.
+        """Return whether the text has the first word of a listed term, a capitalised first name or an age.
 
-        A look at its words alone, which spares most texts the parse.
+        This checks the words alone, which avoids parsing most texts.
         """
         words = WORD.findall(text)
         folded = str.casefold if text.isascii() else fold
@@ -135,11 +135,11 @@ class MentionFinder:
         return self.may_hold_age(text)
 
     def may_hold_age(self, text: str) -> bool:
-        """Whether a number stands in the text as ages do, on an axis that has ages."""
+        """Return whether a number in the text has the form of an age, on an axis that has ages."""
         return bool(self.vocabulary.lexicon.figures) and next(find_ages(text), None) is not None
 
     def possible(self, text: str) -> Possible:
-        """What the text may hold, as far as its words and their neighbours tell."""
+        """Return the possible attributes of the text, judged from its words and their neighbours."""
         if not self.may_change(text):
             return Possible(frozenset(), frozenset(), returns=False)
         found = self.listed(text)
@@ -150,7 +150,7 @@ class MentionFinder:
         return Possible(frozenset(attributes), frozenset(certain), returns)
 
     def asks_entities(self, text: str) -> bool:
-        """Whether the text has a name that is told from other things by named entities."""
+        """Return whether the text has a name that needs named entities to distinguish it from a thing."""
         return any(
             sense.pos == "name" and (one.beside.precedes_name or one.beside.follows_name or _has_other_sense(one.word))
             for one in self.listed(text)
@@ -158,7 +158,7 @@ class MentionFinder:
         )
 
     def listed(self, text: str) -> list[ListedWord]:
-        """Return the listed words that may be mentions, as far as the text alone tells, from left to right."""
+        """Return the listed words that may be mentions, judged from the text alone, from left to right."""
         found = self._recent.get(text)
         if found is None:
             if len(self._recent) >= RECENT:
@@ -167,7 +167,7 @@ class MentionFinder:
         return found
 
     def _look_up(self, text: str) -> list[ListedWord]:
-        """Return what :meth:`listed` does, of a text that it does not remember."""
+        """Return the result of :meth:`listed` for a text that is not cached."""
         spans = list(self.finder.find_read(text))
         if not spans:
             return []
@@ -189,7 +189,7 @@ class MentionFinder:
         return found
 
     def _whole(self, text: str, spans: Iterable[Span]) -> Iterator[Span]:
-        """The spans, of names with what a hyphen joins to them: *Mary-Jane* is one."""
+        """Yield the spans, extended to hyphenated names: *Mary-Jane* is one span."""
         last = 0
         for span in spans:
             if span.start >= last:
@@ -198,7 +198,7 @@ class MentionFinder:
                 yield Span(start, last, span.term)
 
     def _protected(self, text: str) -> list[tuple[int, int]]:
-        """Stretches in which nothing counts: addresses, works, idioms, and names of no person."""
+        """Return the spans in which no word counts: addresses, works, idioms, and names of things."""
         found = protected_spans(text, quotations=self.keep_quotations)
         found += [(span.start, span.end) for span in self.idioms.find_read(text)]
         return found + [match.span() for match in not_people_pattern().finditer(text)]
@@ -207,7 +207,7 @@ class MentionFinder:
         """Return the mentions from left to right.
 
         Raises:
-            Unaligned: a listed word is joined to others, so that the text would be turned by halves.
+            Unaligned: A listed word is joined to others, so that the text would be rewritten only in part.
         """
         found = list(self._ages(text, syntax))
         for one in self.listed(text):
@@ -227,9 +227,9 @@ class MentionFinder:
         return sorted(found, key=lambda mention: mention.start)
 
     def doubtful(self, text: str, syntax: Syntax, mentions: Iterable[Mention]) -> list[Mention]:
-        """Capitalised words in names that are listed but no mentions, such as a name that is taken for a work's.
+        """Return capitalised listed words in names that are not mentions, such as a name mistaken for a work's.
 
-        They are told of a person by a pronoun that means them: *“Rosalind Russell gives a handling to her scenes”*.
+        A pronoun that refers to one shows that it is a person: *“Rosalind Russell gives a handling to her scenes”*.
         """
         known = {mention.start for mention in mentions}
         found = []
@@ -243,7 +243,7 @@ class MentionFinder:
         return found
 
     def find_by_neighbours(self, text: str) -> list[Mention]:
-        """Mentions from left to right, told from neighbouring words, without tokens."""
+        """Return the mentions from left to right, judged from neighbouring words, without tokens."""
         found = []
         for one in self.listed(text):
             for sense in one.senses:
@@ -259,7 +259,7 @@ class MentionFinder:
         return sense.pos == "pronoun" or one.word.casefold() in self.returning
 
     def _stands_beside(self, word: str, sense: Sense, beside: Neighbours) -> bool:
-        """Whether a word that may have a sense has it here, as far as its neighbours tell."""
+        """Return whether a word with a possible sense has it here, judged from its neighbours."""
         capitalised = word[:1].isupper() and word[1:].islower()
         if sense.pos == "pronoun":
             return True
@@ -283,7 +283,7 @@ class MentionFinder:
         return senses.word_stands_beside(word, sense.pos, other, beside, self.vocabulary.lexicon.people)
 
     def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-        """Whether a word that may have a sense has it here."""
+        """Return whether a word with a possible sense has it here."""
         if sense.pos == "pronoun":
             return True
         if sense.pos == "name":
@@ -307,31 +307,31 @@ class MentionFinder:
         return senses.word_stands(word, sense.pos, other, beside, token, syntax)
 
     def _ages(self, text: str, syntax: Syntax) -> Iterator[Mention]:
-        """Ages of persons, in figures or in words."""
+        """Yield the ages of people, as figures or words."""
         for start, end, sense in self._told(text):
             token = syntax.at(start)
             if token is not None and whose_age(token) is not None:
                 yield Mention(start, end, text[start:end], sense, token, False)
 
     def _told(self, text: str) -> Iterator[tuple[int, int, Sense]]:
-        """Start, end and sense of numbers that may be the ages of persons."""
+        """Yield the start, end and sense of numbers that may be the ages of people."""
         for start, end in find_ages(text) if self.vocabulary.lexicon.figures else ():
             sense = self.vocabulary.age_sense(age_in_years(text[start:end]))
             if sense is not None:
                 yield start, end, sense
 
     def surnames(self, text: str) -> set[str]:
-        """Words that stand after a first name somewhere in the text: alone, they are not first names either."""
+        """Return the words that follow a first name somewhere in the text: alone, they are not first names either."""
         return last_names(text)
 
     def is_listed_name(self, word: str) -> bool:
-        """Whether a word is listed as a first name of the axis."""
+        """Return whether a word is listed as a first name of the axis."""
         senses = self.vocabulary.senses.get(word.casefold(), [])
         return any(sense.pos == "name" for sense in senses) or word.casefold() in BEFORE_FIRST_NAMES
 
 
 def _may_stand(word: str, sense: Sense, beside: Neighbours, surnames: Container[str]) -> bool:
-    """Whether a word may have a sense, as far as the text alone tells."""
+    """Return whether a word may have a sense, judged from the text alone."""
     if sense.pos == "pronoun":
         return word != "US" and not _is_in_title(word, beside)
     if sense.pos != "name":
@@ -340,7 +340,7 @@ def _may_stand(word: str, sense: Sense, beside: Neighbours, surnames: Container[
 
 
 def _is_in_title(word: str, beside: Neighbours) -> bool:
-    """Whether a pronoun is capitalised within a sentence, as another word after it is: *the comedy His Girl Friday*."""
+    """Return whether a pronoun and a word after it are capitalised within a sentence: *the comedy His Girl Friday*."""
     if not (word[:1].isupper() and not word.isupper() and beside.gap_before == beside.gap_after == " "):
         return False
     return beside.after[:1].isupper() and not (beside.after.isupper() or beside.before[:1].isupper())
@@ -352,22 +352,22 @@ def _has_other_sense(word: str) -> bool:
 
 
 def neighbours(text: str, start: int, end: int) -> Neighbours:
-    """The words beside ``text[start:end]``, as far as forty characters away."""
+    """Return the words before and after ``text[start:end]``, up to forty characters away."""
     before, after = _BEFORE.search(text[max(0, start - 40) : start]), _AFTER.match(text[end : end + 40])
     following, gap = (after[2], after[1]) if after else ("", "")
     if len(following) > 2 and following.isupper() and not text[start:end].isupper():
-        following = following.lower()  # an acronym is no surname: *Franklin ISBN*
+        following = following.lower()  # an acronym is not a surname: *Franklin ISBN*
     return Neighbours(before[1] if before else "", before[2] if before else "", following, gap)
 
 
 def _precedes_place(token: Any, syntax: Syntax) -> bool:
-    """Whether a place stands after the word: *Miss Colombia*."""
+    """Return whether a place name follows the word: *Miss Colombia*."""
     entity = syntax.entity(token.nbor()) if token.i + 1 < len(token.doc) else None
     return entity is not None and entity.label_ == "GPE"
 
 
 def _follows_other_word(syntax: Syntax, start: int) -> bool:
-    """Whether the word before is capitalised only because a sentence begins with it: *Unlike Helga*."""
+    """Return whether the word before is capitalised only because it begins a sentence: *Unlike Helga*."""
     token = syntax.at(start)
     before = token.nbor(-1) if token is not None and token.i else None
     if before is None or (before.text[:1].isupper() and not before.is_sent_start):  # Being John Malkovich
@@ -376,7 +376,7 @@ def _follows_other_word(syntax: Syntax, start: int) -> bool:
 
 
 def _last_token(syntax: Syntax, start: int, end: int) -> Any:
-    """The token that ends in a span; None where the tokens do not fit its ends."""
+    """Return the token at the end of a span, or None if token boundaries do not match the span."""
     token = syntax.at(start)
     while token is not None and token.idx + len(token) < end:
         token = token.nbor() if token.i + 1 < len(token.doc) else None
@@ -384,7 +384,7 @@ def _last_token(syntax: Syntax, start: int, end: int) -> Any:
 
 
 def _order(sense: Sense, token: Any, syntax: Syntax) -> int:
-    """Senses of one form: adjectives first where the word modifies a noun, nouns first elsewhere."""
+    """Return the sort key for senses of a form: adjectives first if the word modifies a noun, otherwise nouns first."""
     if sense.pos == "title":
         return -1
     adjective = syntax.modifies(token) or token.tag_.startswith("JJ") or _is_said_of_subject(token)
@@ -393,6 +393,6 @@ def _order(sense: Sense, token: Any, syntax: Syntax) -> int:
 
 
 def _is_said_of_subject(token: Any) -> bool:
-    """Whether a word taken for a singular noun is an adjective after a verb: *is Muslim*, not *is a Muslim*."""
+    """Return whether a word tagged as a singular noun is an adjective after a verb: *is Muslim*, not *is a Muslim*."""
     bare = not any(child.dep_ in ("det", "poss", "nummod", "amod", "compound") for child in token.children)
     return token.dep_ in ("attr", "acomp", "oprd") and token.tag_ in ("NN", "NNP") and bare

@@ -1,4 +1,4 @@
-"""One person of a parsed text: the mentions of them, and whether turning these would leave the person half turned."""
+"""One person of a parsed text: their mentions, and a check that rewriting these would not be incomplete."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from fairlab.types import NEUTRAL
 
 
 class People:
-    """The people of a parsed text, by the words of an axis that mean them.
+    """People of a parsed text, identified by the words of an axis that refer to them.
 
     Args:
-        finder: what found the mentions.
-        text: the text.
-        syntax: the parsed text.
-        mentions: its mentions.
+        finder: Finder that produced the mentions.
+        text: Text.
+        syntax: Parsed text.
+        mentions: Mentions in the text.
     """
 
     def __init__(self, finder: MentionFinder, text: str, syntax: Syntax, mentions: Sequence[Mention]) -> None:
@@ -32,13 +32,13 @@ class People:
         self.coreference = Coreference(syntax.doc, marked, adjectives=adjectives)
 
     def mentions_at(self, start: int) -> list[Mention]:
-        """The mentions of the person whom the word at an offset means, itself included."""
+        """Return the mentions of the person whom the word at an offset means, including that word."""
         chain = {m.start for m in (*self.mentions, *self.doubtful) if m.start <= start < m.end}
         chain |= self.coreference.marked_with(start)
         mentions = list(self.mentions)
         if any(m.start in chain and m.sense.pos == "pronoun" and m.sense.attribute != NEUTRAL for m in mentions):
-            mentions += [m for m in self.doubtful if m.start in chain]  # a pronoun shows them a person's
-        # A first name that comes again is the same person's: "LaTanya Richardson, often listed as LaTanya Jackson".
+            mentions += [m for m in self.doubtful if m.start in chain]  # a pronoun shows that they are a person's
+        # A repeated first name means the same person: "LaTanya Richardson, often listed as LaTanya Jackson".
         names = {m.found for m in mentions if m.sense.pos == "name" and m.start in chain}
         mentions += [m for m in self.doubtful if m.found in names and m not in mentions]
         chain |= {m.start for m in mentions if m.sense.pos == "name" and m.found in names}
@@ -48,11 +48,11 @@ class People:
         ]
 
     def half_turned(self, selected: Mention) -> bool:
-        """Whether something would still show the selected mention's attribute of the person, once they are turned.
+        """Return whether the person would still show the selected mention's attribute after rewriting.
 
-        It does where the rules leave a word of that attribute alone beside the turned ones and cannot tell whose it is:
-        the *Bride* of *Grace Kelly, Royal Bride*, or *Jonah Hex 2*, a work, beside *Jonah*; and where a pronoun may
-        mean either of two.
+        This happens if the rules leave a word of that attribute unchanged and cannot determine its owner: the *Bride*
+        of *Grace Kelly, Royal Bride*, or *Jonah Hex 2*, a work, next to *Jonah*. It also happens if a pronoun may refer
+        to either of two people.
         """
         own = self.mentions_at(selected.start)
         attribute = selected.sense.attribute
@@ -68,7 +68,7 @@ class People:
         )
 
     def _left_alone(self, attribute: str, own: Sequence[Mention]) -> Iterator[tuple[int, str]]:
-        """Offset and word of every listed form of an attribute that is neither the person's nor another's mention."""
+        """Yield the offset and word of every listed form of an attribute that is not a mention of anyone."""
         taken = [(m.start, m.end) for m in (*self.mentions, *own)]
         for span in self.finder.finder.find(self.text):
             senses = self.finder.vocabulary.senses[span.term]
@@ -80,13 +80,13 @@ class People:
                 yield span.start, word
 
     def _shows(self, start: int, word: str, own: Sequence[Mention]) -> bool:
-        """Whether a word that is left alone may show the attribute of a person who is turned."""
+        """Return whether an unchanged word may show the attribute of a rewritten person."""
         token = self._token(start)
         before = token.nbor(-1) if token.i else None
         follows_name = before is not None and (before.tag_.startswith("NNP") or before.lower_ in BEFORE_SURNAMES)
         folded = word.casefold()
         if any(sense.pos != "name" for sense in self.finder.vocabulary.senses.get(folded, ())):
-            if not self.gendered:  # words of race and age are often said of things: white hair
+            if not self.gendered:  # words of race and age often describe things: white hair
                 return False
             surname = self.finder.vocabulary.lexicon.polysemous.get(folded) == "surname" and follows_name
             return not surname and any(_sentence(token) == _sentence(m.token) for m in own)
@@ -101,13 +101,13 @@ class People:
         return middle or not (surname or follows_name)
 
     def _is_middle_name(self, name: Mention) -> bool:
-        """Whether a first name of another attribute stands right before the name: *Natalie Clifford Barney*."""
+        """Return whether a first name of another attribute directly precedes the name: *Natalie Clifford Barney*."""
         before = name.token.nbor(-1) if name.token.i else None
         known = find_name(before.lower_) if before is not None and before.tag_.startswith("NNP") else None
         return known is not None and {known.gender, name.sense.attribute} == {"man", "woman"}
 
     def _stands_by_unknown(self, left: Sequence[tuple[int, str]], own: Sequence[Mention]) -> bool:
-        """Whether a full name was left alone whom a pronoun of the person may mean: *the Scott Parkin case*."""
+        """Return whether a pronoun of the person may refer to an unchanged full name: *the Scott Parkin case*."""
         if not any(m.sense.pos == "pronoun" for m in own):
             return False
         sentences = {_sentence(m.token) for m in own if m.sense.pos == "pronoun"}
@@ -122,9 +122,9 @@ class People:
         return self.syntax.doc.char_span(start, start + 1, alignment_mode="expand")[0]
 
     def _is_one_of_named_group(self, own: Sequence[Mention], attribute: str) -> bool:
-        """Whether the person is named with others by a plural that stays, or the plural is, and they are named.
+        """Return whether the person is named together with a plural and only one of the two would be rewritten.
 
-        *His daughters, Margaret and Martha* are two and are turned together or not at all.
+        In *His daughters, Margaret and Martha*, both are rewritten together or not at all.
         """
         mine = {m.start for m in own}
         for group in self.mentions:
@@ -136,12 +136,12 @@ class People:
         return False
 
     def _leaves_pronouns_in_doubt(self, own: Sequence[Mention], attribute: str) -> bool:
-        """Whether a pronoun of the attribute may mean one or another person of it.
+        """Return whether a pronoun of the attribute may refer to more than one person of it.
 
-        In *her aunt left*, she is none of the named, as nobody is their own aunt.
+        In *her aunt left*, *her* refers to none of the named people, because no one is their own aunt.
         """
         quoted = {self.coreference.quoted[m.token.i] for m in own if m.token is not None}
-        if len(quoted) > 1:  # who speaks is *I* in the quotation
+        if len(quoted) > 1:  # the speaker is *I* in the quotation
             return True
         alike = [m for m in self.mentions if m.sense.attribute == attribute and m.token is not None]
         pronouns = [m for m in alike if m.sense.pos == "pronoun"]
@@ -161,7 +161,7 @@ class People:
         return any(_stands_beside_another(m.token, alike) or _follows_in_brackets(m.token) for m in own)
 
     def _is_plain(self, pronoun: Mention, named: Container[Any]) -> bool:
-        """Whether a pronoun means the subject of its own clause, or an owner, and nobody of its kind stands between."""
+        """Return whether a pronoun means its clause's subject or an owner, with no one of the same kind in between."""
         token = pronoun.token
         if token.dep_ == "poss" and token.head in named:
             return True
@@ -177,7 +177,7 @@ class People:
 
 
 def _differ(mention: Mention, selected: Mention) -> bool:
-    """Whether a mention that seems the selected person's is another's: *they* beside *he*, *white* beside *Black*."""
+    """Return whether a mention that seems the selected person's is another's: *they* and *he*, *white* and *Black*."""
     marked = selected.sense.attribute != NEUTRAL
     if mention.sense.pos == "pronoun":
         return marked and mention.sense.attribute == NEUTRAL
@@ -189,27 +189,27 @@ def _sentence(token: Any) -> int:
 
 
 def _is_one(mention: Mention) -> bool:
-    """Whether a mention names one person."""
+    """Return whether a mention names one person."""
     return mention.sense.pos in ("name", "title") or (
         mention.sense.pos == "noun" and mention.token.tag_ in ("NN", "NNP")
     )
 
 
 def _names_member(name: Any, group: Any) -> bool:
-    """Whether a name is one of those that stand beside a plural: *daughters, Margaret and Martha*."""
+    """Return whether a name is in apposition to a plural: *daughters, Margaret and Martha*."""
     while name.dep_ in ("compound", "conj") and name.head.tag_.startswith("NNP"):
         name = name.head
     return name.head == group and name.dep_ in ("appos", "conj", "compound")
 
 
 def _follows_in_brackets(token: Any) -> bool:
-    """Whether a name stands in brackets after another one, as that of whoever plays them: *Susan (Carole Ann Ford)*."""
+    """Return whether a name follows another one in brackets, such as an actor's: *Susan (Carole Ann Ford)*."""
     before = token.doc[max(0, token.i - 2) : token.i]
     return len(before) == 2 and before[1].text == "(" and before[0].tag_.startswith("NNP")
 
 
 def _stands_beside_another(token: Any, alike: Sequence[Mention]) -> bool:
-    """Whether *and* or *or* joins the word to another of the attribute: *either Susan or Laura likes her*."""
+    """Return whether *and* or *or* joins the word to another of the attribute: *either Susan or Laura likes her*."""
     others = [m.token for m in alike if m.token is not None and m.token != token and m.sense.pos != "pronoun"]
     while token.dep_ == "compound" and token.head.tag_.startswith("NNP"):
         token = token.head

@@ -1,4 +1,4 @@
-"""Nouns for people: which words name a person or a group of persons."""
+"""Nouns for people: words that name a person or a group of people."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PEOPLE = frozenset(
     """.split()
 )
 _ENDINGS = ("er", "or", "ist", "ian", "ee", "eur", "man", "woman", "person", "people", "men", "women")
-# Common words with such an ending that name no person.
+# Common words with such an ending that do not name a person.
 _THINGS = frozenset(
     """
     after answer another armor author's banner border bitter butter center centre chapter character cancer
@@ -82,7 +82,7 @@ _THINGS = frozenset(
     """.split()
 )
 
-# Who is somebody of a people rather than of a state, a firm or a team: *a Chinese nurse*, not *a Chinese minister*.
+# Nouns whose adjective means a people, not a state, firm or team: *a Chinese nurse*, not *a Chinese minister*.
 _PRIVATE = frozenset(
     """
     man men woman women boy boys girl girls guy guys lady ladies gentleman gentlemen person persons people kid
@@ -114,12 +114,12 @@ ANIMALS_AND_THINGS = frozenset(
 
 
 def is_role(word: str) -> bool:
-    """Whether a word, case-folded, is listed as one for a person, whatever its ending."""
+    """Return whether a case-folded word is listed as a noun for a person, regardless of its ending."""
     return word in _PEOPLE
 
 
 def is_private_person(word: str) -> bool:
-    """Whether a common noun names people who speak for themselves, not for a state, a firm or a team."""
+    """Return whether a common noun names people who speak for themselves, not for a state, a firm or a team."""
     return word in _PRIVATE
 
 
@@ -128,8 +128,8 @@ def is_person(word: str, more: frozenset[str] = frozenset()) -> bool:
     """Return whether a common noun names people (``doctors``, ``community``).
 
     Args:
-        word: the noun, case-folded, singular or plural.
-        more: nouns that name people in addition to those that are known, case-folded and singular.
+        word: Noun, case-folded, singular or plural.
+        more: Additional nouns that name people, case-folded and singular.
     """
     if word in _PEOPLE or word in more:
         return True
@@ -141,7 +141,7 @@ def is_person(word: str, more: frozenset[str] = frozenset()) -> bool:
 
 
 def is_people(word: str) -> bool:
-    """Whether a noun names several persons: ``nurses``, ``people``."""
+    """Return whether a noun names several people: ``nurses``, ``people``."""
     if word in ("people", "men", "women", "children", "folks", "police", "parents", "couple", "members"):
         return True
     return word.endswith("s") and not word.endswith("ss") and word not in ("boss", "s") and is_person(word)

@@ -1,4 +1,4 @@
-"""Cases of third-person pronouns, told from the neighbouring words or from a parse."""
+"""Cases of third-person pronouns, inferred from the neighbouring words or from a parse."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SUBJECT, POSSESSIVE, OBJECT, INDEPENDENT, REFLEXIVE = CASES = (
     "independent",
     "reflexive",
 )
-# A pronoun's cases; the first one is taken where the context says nothing.
+# Cases of each pronoun; the first one is the default if the context is not decisive.
 AMBIGUOUS = {"her": (OBJECT, POSSESSIVE), "his": (POSSESSIVE, INDEPENDENT)}
 
 FORMS = {
@@ -26,11 +26,11 @@ FORMS = {
 
 
 def cases_of(word: str) -> frozenset[str]:
-    """The cases that a third-person pronoun may have; none of another word."""
+    """Return the possible cases of a third-person pronoun; empty for any other word."""
     return frozenset(case for case, forms in FORMS.items() if word.casefold() in forms)
 
 
-# Words that never begin a noun phrase after a possessive: what stands before them is an object or stands alone.
+# Words that never begin a noun phrase after a possessive: a pronoun before them is an object or independent.
 NOT_POSSESSED = frozenset(
     """
     a an the this that these those my your his her its our their him them me us you he she we they i it who whom whose
@@ -43,30 +43,30 @@ NOT_POSSESSED = frozenset(
     both every each some any no very really quite rather such once anyone everyone someone because s
     """.split()
 )
-# Words of the above that may begin a noun phrase: "her past", "his like", "her very own", "her back".
+# Words listed above that may begin a noun phrase: "her past", "his like", "her very own", "her back".
 BOTH = frozenset("past like back near very once only even still then down always often never ever all both now".split())
-# After these, "his" and "her" stand before a noun even so: "her only son", "his then wife", "her very first".
+# Words after which "his" and "her" are still possessive: "her only son", "his then wife", "her very first".
 _POSSESSIVES = frozenset("my your his her its our their".split())
 _DETERMINERS = frozenset("a an the this that these those my your our its every each some any no".split())
 _DOING = frozenset("do does did done doing try tries tried trying give gives gave given giving".split())
-# Tags that begin no noun phrase: prepositions, particles, conjunctions, finite and bare verbs.
+# Tags that do not begin a noun phrase: prepositions, particles, conjunctions, finite and bare verbs.
 _NEVER_POSSESSED = frozenset(("IN", "RP", "CC", "TO", "MD", "VB", "VBZ", "VBP"))
 
 
 def case_by_neighbours(pronoun: str, gap: str, following: str, then: str) -> str:
-    """The case of ``her`` or ``his`` from the words after it.
+    """Return the case of ``her`` or ``his`` from the words after it.
 
     Args:
-        pronoun: the pronoun, ``her`` or ``his``.
-        gap: what stands between it and the next word.
-        following: the next word, case-folded; empty at the end.
-        then: the word after that, case-folded.
+        pronoun: Pronoun, ``her`` or ``his``.
+        gap: Text between the pronoun and the next word.
+        following: Next word, case-folded; empty at the end.
+        then: Word after the next word, case-folded.
     """
     alone = AMBIGUOUS[pronoun][0] if pronoun == "her" else INDEPENDENT
     if pronoun == "his" and following in ("and", "or") and then in _POSSESSIVES:  # his and her coats
         return POSSESSIVE
     if not following or not gap.isspace():
-        # "her" in quotation marks or before a bracket may still have its noun: her "friend".
+        # "her" in quotation marks or before a bracket may still be followed by its noun: her "friend".
         return POSSESSIVE if following and gap in (" “", ' "', " '", " ‘", " (", "- ") else alone
     if following in BOTH:
         return POSSESSIVE if then and then not in NOT_POSSESSED else alone
@@ -78,10 +78,10 @@ def case_by_neighbours(pronoun: str, gap: str, following: str, then: str) -> str
 
 
 def certain_case(pronoun: str, gap: str, following: str, then: str) -> str:
-    """The case of ``her`` or ``his`` where the words after it leave no doubt, empty elsewhere.
+    """Return the case of ``her`` or ``his`` if the words after it are unambiguous, else an empty string.
 
-    The arguments are those of :func:`case_by_neighbours`. Of 5,368 in sentences of sixteen sources, 3,934 are told; a
-    parse differs on three: it mistakes *his follow-up album* and *his stand-up*, and one is misspelt.
+    The arguments are those of :func:`case_by_neighbours`. Of 5,368 pronouns in sentences from sixteen sources, 3,934
+    are decided. A parse differs on three: it is wrong on *his follow-up album* and *his stand-up*, and one is misspelt.
     """
     if not following or gap[:1] in tuple(".,;:!?"):
         return AMBIGUOUS[pronoun][0] if pronoun == "her" else INDEPENDENT
@@ -96,7 +96,7 @@ def certain_case(pronoun: str, gap: str, following: str, then: str) -> str:
 
 
 def case_by_syntax(token: Any) -> str:
-    """The case of a spaCy token ``her`` or ``his`` from its tag, its head and the next word."""
+    """Return the case of a spaCy token ``her`` or ``his`` from its tag, its head and the next word."""
     pronoun = token.lower_
     alone = OBJECT if pronoun == "her" else INDEPENDENT
     following = token.nbor() if token.i + 1 < len(token.doc) else None

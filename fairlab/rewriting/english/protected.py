@@ -1,4 +1,4 @@
-"""Stretches of a text that no rewriter may touch: addresses, code, handles, titles of works; or all quotations."""
+"""Spans of a text that no rewriter may change: addresses, code, handles, titles of works, or all quotations."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import cache
 
 from fairlab.lexicons.names import load_not_people
 
-# Marks of which one must occur; most texts hold none, and looking for these is cheaper than the pattern.
+# Marks: each match has at least one. Most texts do not have any, and this check is cheaper than the pattern.
 _MARKS = ("`", "@", "#", "<", "/", "_", "www.", "()")
 _PROTECTED = re.compile(
     r"```.*?```"  # fenced code
-    r"|``(?:(?!'')[^`\n])+``"  # code in a line; not a quotation set ``so''
+    r"|``(?:(?!'')[^`\n])+``"  # inline code; not a quotation written as ``so''
     r"|(?<!`)`[^`\n]+`(?!`)"
     r"|<[/!]?[A-Za-z][^<>\n]{0,200}>"  # markup
     r"|\b[A-Za-z][\w+.-]{0,30}://\S+"  # addresses
@@ -24,17 +24,17 @@ _PROTECTED = re.compile(
     re.DOTALL,
 )
 _QUOTATION = re.compile(r"``(?!`)[^`]{1,2000}?''|“[^“”]{1,2000}”|(?<!\w)\"[^\"]{1,2000}\"(?!\w)")
-# A pronoun in quotation marks is spoken about, not used.
+# A pronoun in quotation marks is mentioned, not used.
 _MENTIONED = frozenset("he she him her his hers himself herself they them their theirs themself".split())
 _SMALL_WORDS = frozenset("a an the and or but of in on at to for from with by as".split())
 
 
 def protected_spans(text: str, *, quotations: bool = False) -> list[tuple[int, int]]:
-    """Start and end of every stretch to be left alone, from left to right.
+    """Return the start and end of every protected span, from left to right.
 
     Args:
-        text: the text to look in.
-        quotations: whether all quotations are left alone; else only quoted titles of works and single quoted pronouns.
+        text: Text to search.
+        quotations: Whether all quotations are protected; else only quoted titles of works and single pronouns are.
     """
     found = [match.span() for match in _PROTECTED.finditer(text)] if any(mark in text for mark in _MARKS) else []
     if '"' not in text and "“" not in text and "``" not in text:
@@ -44,10 +44,10 @@ def protected_spans(text: str, *, quotations: bool = False) -> list[tuple[int, i
 
 
 def _is_title(quoted: str) -> bool:
-    """Whether a quotation is the title of a work (*The Man Who Came to Dinner*), or one pronoun."""
+    """Return whether a quotation is the title of a work (*The Man Who Came to Dinner*) or a single pronoun."""
     if quoted in _MENTIONED:
         return True
-    quoted = quoted.strip(" ,")  # in American print, the comma after a title stands within the quotation
+    quoted = quoted.strip(" ,")  # in American style, the comma after a title is inside the quotation marks
     words = quoted.split(" ")
     if not 2 <= len(words) <= 10 or quoted.isupper() or quoted[-1] in ".;:" or words[0] in _SMALL_WORDS:
         return False
@@ -56,6 +56,6 @@ def _is_title(quoted: str) -> bool:
 
 @cache
 def not_people_pattern() -> re.Pattern[str]:
-    """Return the pattern of names of no person, longest first."""
+    """Return the pattern of names that are not people's, longest first."""
     names = sorted(load_not_people(), key=lambda name: (-len(name), name))
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?!\w)")

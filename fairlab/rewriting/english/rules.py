@@ -1,4 +1,4 @@
-"""The rule-based counterfactual rewriter: words, names and pronouns of an axis with the grammar around them."""
+"""Rule-based counterfactual rewriter: words, names and pronouns of an axis with the grammar around them."""
 
 from __future__ import annotations
 
@@ -27,28 +27,29 @@ from fairlab.types import NEUTRAL, FairlabError
 
 
 class RuleRewriter:
-    """Rewrites texts so that the people in them have another attribute of an axis.
+    """Rewriter that gives the people in a text another attribute of an axis.
 
-    Pronouns take the case their syntax asks for (``her`` becomes ``him`` or ``his``), verbs agree with singular
-    *they*, articles, possessives and capitals are put right, first names are replaced by names of the target and stay
-    the same throughout a text. *He or she* becomes one pronoun. Addresses, code, quoted titles of works, words joined
-    to others by a hyphen and words with another sense (a black car) are left alone.
+    Pronouns take the case that their syntax requires (``her`` becomes ``him`` or ``his``), and verbs agree with
+    singular *they*. Articles, possessives and capitals are corrected. First names are replaced by names of the target,
+    consistently throughout a text. *He or she* becomes one pronoun. Addresses, code, quoted titles of works, words
+    joined to others by a hyphen and words with another sense (a black car) stay unchanged.
 
-    Where a text holds words of any attribute, its neutral words are left alone: *they* may be several people. A text
-    without them is taken to be about the people its *they* and its *parent* mean, unless it names several people.
+    If a text has words of any attribute, its neutral words stay unchanged: *they* may be several people. A text
+    without such words is assumed to be about the people meant by its *they* and its *parent*, unless it names
+    several people.
 
     Args:
-        lexicon: the words of the axis.
-        mode: how words are found: ``syntax`` parses every text; ``lexical`` looks at neighbouring words only, about a
+        lexicon: Words of the axis.
+        mode: Search method: ``syntax`` parses every text; ``lexical`` uses neighbouring words only, is about a
             hundred times as fast, and has no entities (:mod:`fairlab.rewriting.english.lexical` lists its limits).
-        names: what becomes of first names: ``swap`` replaces them too, ``keep`` leaves them.
-        quotations: what becomes of quotations: ``rewrite`` treats speech as part of the text, which speaks of the same
-            people; ``keep`` leaves all that stands in quotation marks as it was said.
-        seed: seed by which one of several equal first names is chosen.
+        names: Treatment of first names: ``swap`` replaces them, ``keep`` leaves them unchanged.
+        quotations: Treatment of quotations: ``rewrite`` treats speech as part of the text, which is about the same
+            people; ``keep`` leaves everything in quotation marks unchanged.
+        seed: Seed for choosing among equally suitable first names.
 
     Attributes:
-        unaligned: number of texts returned unchanged so far because a word of theirs is joined to others and cannot
-            be told; :meth:`versions`, :meth:`exchanges` and :meth:`turn_people` give the reason instead.
+        unaligned: Number of texts returned unchanged so far because one of their words is joined to others and cannot
+            be resolved; :meth:`versions`, :meth:`exchanges` and :meth:`turn_people` return the reason instead.
     """
 
     def __init__(
@@ -70,15 +71,15 @@ class RuleRewriter:
         self.lexical = LexicalRules(self.vocabulary, swap_names=names == "swap", keep_quotations=keep_quotations)
 
     def __call__(self, text: str, target: str) -> str:
-        """``text`` with all mentions turned to ``target``.
+        """Return ``text`` with all mentions rewritten to ``target``.
 
         Raises:
-            FairlabError: the axis has no such attribute.
+            FairlabError: The axis has no such attribute.
         """
         return self.rewrite_all([text], [target])[0]
 
     def rewrite_all(self, texts: Sequence[str], targets: Sequence[str]) -> list[str]:
-        """Return every text turned to its own target; parsed in batches, and only if it holds a listed word."""
+        """Return every text rewritten to its own target; parse in batches, and only texts that have a listed word."""
         for target in set(targets):
             self.vocabulary.column(target)
         if self.mode == "lexical":
@@ -87,7 +88,7 @@ class RuleRewriter:
         return self._kept(texts, [one if isinstance(one, Unaligned) else one[0] for one in made])
 
     def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str] | Unaligned]:
-        """Return every text turned to each of the targets, or why it cannot be; parsed once."""
+        """Return every text rewritten to each of the targets, or the reason for failure; parse each text once."""
         if self.mode == "lexical":
             return [[self.lexical.rewrite(text, target) for target in targets] for text in texts]
         for target in targets:
@@ -95,18 +96,18 @@ class RuleRewriter:
         return self._rewrite(texts, [[WholeText(target) for target in targets]] * len(texts))
 
     def swap_all(self, texts: Sequence[str]) -> list[str]:
-        """Return every text with the two attributes of the axis exchanged, as word-list swapping does it.
+        """Return every text with the two attributes of the axis swapped, as in word-list swapping.
 
         Raises:
-            FairlabError: the axis has not two attributes.
+            FairlabError: The axis does not have exactly two attributes.
         """
         return self._kept(texts, self.exchanges(texts))
 
     def exchanges(self, texts: Sequence[str]) -> list[str | Unaligned]:
-        """Return every text with the two attributes of the axis exchanged, or why it cannot be.
+        """Return every text with the two attributes of the axis swapped, or the reason for failure.
 
         Raises:
-            FairlabError: the axis has not two attributes.
+            FairlabError: The axis does not have exactly two attributes.
         """
         attributes = self.vocabulary.lexicon.attributes
         if len(attributes) != 2:
@@ -121,16 +122,16 @@ class RuleRewriter:
         return [one if isinstance(one, Unaligned) else one[0] for one in made]
 
     def _kept(self, texts: Sequence[str], made: Sequence[str | Unaligned]) -> list[str]:
-        """Return what was made of the texts; those that could not be turned stay as they are, and are counted."""
+        """Return the rewritten texts; count those that could not be rewritten and return them unchanged."""
         self.unaligned += sum(isinstance(one, Unaligned) for one in made)
         return [text if isinstance(one, Unaligned) else one for text, one in zip(texts, made, strict=True)]
 
     def _rewrite(
         self, texts: Sequence[str], choices: Sequence[Sequence[WholeText | Exchanged]]
     ) -> list[list[str] | Unaligned]:
-        """Return for every text what each of its choices makes of it, or why it cannot be turned.
+        """Return, for every text, the result of each of its choices, or the reason for failure.
 
-        A text is parsed only if its words do not tell.
+        A text is parsed only if its words alone are not decisive.
         """
         rewritten: list[list[str] | Unaligned] = [
             [text] * len(chosen) for text, chosen in zip(texts, choices, strict=True)
@@ -161,25 +162,25 @@ class RuleRewriter:
         return rewritten
 
     def _turned(self, view: View, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
-        """The original of a view with some mentions of its text turned."""
+        """Return the original form of a view after rewriting some mentions of its text."""
         return view.write(fitted_edits(view.text, self.edits(view.text, syntax, turned)))
 
     def _certain(self, text: str) -> list[Mention]:
-        """The mentions that mark an attribute, where a parse would not tell them any better; else none."""
+        """Return the mentions that mark an attribute if a parse would not improve on them, else an empty list."""
         if self.finder.may_hold_age(text):
             return []
         return certain_mentions(text, self.finder.listed(text), self.vocabulary.lexicon.polysemous)
 
     def rewrite_entity(self, text: str, word: str | int, target: str) -> str:
-        """``text`` with one person turned to ``target``: the selected word and what refers to the same person.
+        """Return ``text`` with one person rewritten to ``target``: the selected word and its coreferent words.
 
         Args:
-            text: the text to rewrite.
-            word: the selected word, whose first occurrence is meant, or the offset where it starts.
-            target: attribute to turn to, or ``neutral``.
+            text: Text to rewrite.
+            word: Selected word (its first occurrence is used), or the offset of its first character.
+            target: Target attribute, or ``neutral``.
 
         Raises:
-            FairlabError: the word does not occur, the axis has no such attribute, or the mode is lexical.
+            FairlabError: The word does not occur, the axis has no such attribute, or the mode is lexical.
         """
         return self.rewrite_entities([text], [[(word, target)]])[0]
 
@@ -189,7 +190,7 @@ class RuleRewriter:
         selections: Sequence[Iterable[tuple[str | int, str]]],
         docs: Iterable[Any] | None = None,
     ) -> list[str]:
-        """Return every text with its selected words turned to their targets, as in :meth:`rewrite_entity`.
+        """Return every text with its selected words rewritten to their targets, as in :meth:`rewrite_entity`.
 
         The arguments are those of :meth:`turn_people`.
         """
@@ -201,15 +202,15 @@ class RuleRewriter:
         selections: Sequence[Iterable[tuple[str | int, str]]],
         docs: Iterable[Any] | None = None,
     ) -> list[str | Unaligned]:
-        """Return every text with its selected words turned to their targets, or why it cannot be.
+        """Return every text with its selected words rewritten to their targets, or the reason for failure.
 
-        In a text of several fields, joined by ``<SEP>``, a noun or name that is turned in the selected word's field is
-        turned in the others too: *A man runs <SEP> A man moves* is about one man.
+        In a text of several fields joined by ``<SEP>``, a noun or name that is rewritten in the selected word's field
+        is also rewritten in the other fields: *A man runs <SEP> A man moves* is about one man.
 
         Args:
-            texts: the texts to rewrite.
-            selections: for each text, its selected words with their targets.
-            docs: the texts as they are read (:func:`read_cased`), parsed, where that has been done.
+            texts: Texts to rewrite.
+            selections: Selected words with their targets, for each text.
+            docs: Parsed texts, in the form returned by :func:`read_cased`, if already available.
         """
         if self.mode == "lexical":
             raise FairlabError("mode=lexical knows no entities; use mode=syntax to rewrite one person of a text")
@@ -230,7 +231,7 @@ class RuleRewriter:
         return [one for one in rewritten if one is not None]
 
     def _turn_people(self, view: View, doc: Any, chosen: Sequence[tuple[int, str]]) -> str | Unaligned:
-        """Return a parsed text with the people that its selected words mean turned to their targets."""
+        """Return a parsed text with the people meant by its selected words rewritten to their targets."""
         text, syntax = view.text, Syntax(doc, self.vocabulary.lexicon.people)
         try:
             mentions = self.finder.find(text, syntax)
@@ -246,7 +247,7 @@ class RuleRewriter:
         return self._turned(view, syntax, list(turned.values()))
 
     def _turn_alone(self, view: View, chosen: Sequence[tuple[int, str]]) -> str | None:
-        """The text with its one listed word turned, where that is selected and certain; None where it is not."""
+        """Return the text with its only listed word rewritten if that word is selected and certain, else None."""
         if len(chosen) != 1 or len(self.finder.listed(view.text)) != 1:
             return None
         (start, target), certain = chosen[0], self._certain(view.text)
@@ -256,11 +257,11 @@ class RuleRewriter:
         return self._turned(view, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
 
     def chains(self, texts: Sequence[str], words: Sequence[str | int]) -> list[list[tuple[int, int]]]:
-        """For every text, start and end of all words that mean the same person as the selected one.
+        """Return, for every text, the start and end of all words that mean the same person as the selected one.
 
         Args:
-            texts: the texts to look in.
-            words: for each text, the selected word, or the offset where it starts.
+            texts: Texts to search.
+            words: Selected word of each text, or the offset of its first character.
         """
         found = []
         views = [read_cased(text) for text in texts]
@@ -274,21 +275,21 @@ class RuleRewriter:
         return found
 
     def turn(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
-        """Return a text, as it is read, with some of its mentions turned; the arguments are those of :meth:`edits`."""
+        """Return a cased text with some of its mentions rewritten; the arguments are those of :meth:`edits`."""
         return apply_edits(text, self.edits(text, syntax, turned))
 
     def edits(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> list[Edit]:
-        """Return the edits that turn some mentions, as the finder gives them, each to its target.
+        """Return the edits that rewrite some of the finder's mentions, each to its target.
 
         Args:
-            text: the text as it is read.
-            syntax: the parsed text; None where the mentions are certain without.
-            turned: the mentions with their targets.
+            text: Text in the form returned by :func:`read_cased`.
+            syntax: Parsed text, or None if the mentions are certain without a parse.
+            turned: Mentions with their targets.
         """
         any_name = any(mention.sense.pos == "name" for mention, _ in turned)
         taken = {word.casefold() for word in re.findall(r"\w+", text)} if any_name else set()
-        taken -= {mention.found.casefold() for mention, _ in turned}  # which are there no more
-        named: dict[str, str] = {}  # what became of each name, which no other name may become
+        taken -= {mention.found.casefold() for mention, _ in turned}  # these words are removed from the text
+        named: dict[str, str] = {}  # replacement of each name, which no other name may receive
         edits: list[Edit] = []
         figures = self.vocabulary.lexicon.figures
         ages = [(mention, to) for mention, to in turned if mention.sense.pos == "age" and to in figures]
@@ -308,7 +309,7 @@ class RuleRewriter:
             else:
                 edits.append(self._turn_word(mention, target, syntax))
         edits = say_once(text, edits, {mention.start for mention, _ in turned if mention.sense.pos == "adjective"})
-        said = [edit.new for edit in edits]  # what an age must fit
+        said = [edit.new for edit in edits]  # words that an age must fit
         for mention, target in ages:
             years = self.vocabulary.fitting_age(age_in_years(mention.found), target, said)
             edits.append(Edit(mention.start, mention.end, written_like(mention.found, years)))
@@ -325,7 +326,7 @@ class RuleRewriter:
         return Edit(mention.start, mention.end, recase(mention.found, listed, new))
 
     def _turn_pronoun(self, mention: Mention, target: str, syntax: Syntax | None) -> list[Edit]:
-        """The pronoun in its case, and the verbs that must agree with it."""
+        """Return the edits for the pronoun in its case and for the verbs that must agree with it."""
         case = self.case(mention)
         new = self.vocabulary.form(self.vocabulary.pronouns[case], target)
         edits = [Edit(mention.start, mention.end, match_case(mention.found, new))]
@@ -339,7 +340,7 @@ class RuleRewriter:
         return edits
 
     def case(self, mention: Mention) -> str:
-        """The case of a pronoun: by its form, or by syntax where the form has two."""
+        """Return the case of a pronoun: from its form, or from syntax if the form has two cases."""
         folded = mention.found.casefold()
         if mention.case:
             return mention.case
@@ -350,7 +351,7 @@ class RuleRewriter:
 
 
 def _turned_with(people: People, start: int, target: str) -> dict[int, tuple[Mention, str]]:
-    """By offset, the mentions of the person meant by the word at ``start`` that are to be turned."""
+    """Return, by offset, the mentions to rewrite for the person meant by the word at ``start``."""
     turned = {}
     for mention in people.mentions_at(start):
         selected = mention.start <= start < mention.end
@@ -363,7 +364,7 @@ def _turned_with(people: People, start: int, target: str) -> dict[int, tuple[Men
 def _in_other_fields(
     text: str, start: int, turned: Mapping[int, tuple[Mention, str]], mentions: Sequence[Mention]
 ) -> list[int]:
-    """Offsets of nouns and names in the other fields that have the form of a turned one, and mean the same person."""
+    """Return the offsets of nouns and names in the other fields that match a rewritten one and mean the same person."""
     if SEPARATOR not in text:
         return []
     own = text.count(SEPARATOR, 0, start)
@@ -376,7 +377,7 @@ def _in_other_fields(
 
 
 def _offset(view: View, word: str | int) -> int:
-    """Where the selected word starts in a text as it is read."""
+    """Return the start of the selected word in a cased text."""
     if isinstance(word, int):
         return view.place(word)
     match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", view.text)

@@ -1,4 +1,4 @@
-"""Whether a listed word of a parsed text stands for people there, not for a thing, a place, a work or a language."""
+"""Sense checks: whether a listed word of a parsed text means people and not a thing, place, work or language."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
 from fairlab.rewriting.english.things import is_in_name_of_thing, is_in_title, is_ruler_of, is_told_a_thing
 
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
-# With a name after it, one of these names somebody known: *Queen Victoria*, *Pope John*. Both are left alone.
+# Words that make a following name that of a known figure, *Queen Victoria*, *Pope John*: both stay unchanged.
 ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan saint st".split())
 RULERS = ROYAL - {"saint", "st"} | frozenset(
     "duke duchess archduke archduchess earl count countess elector landgrave margrave marquess baron lord".split()
@@ -27,7 +27,7 @@ _BEFORE_AGES = frozenset("year years month months weeks days how".split())
 _NUMERALS = frozenset("II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI".split())
 _RANKS = frozenset("king kings queen queens prince princes princess princesses lord lords baron barons".split())
 _TEAMS = frozenset("kings queens princes dukes barons lords brothers sisters saints".split())
-# What people alone do: enough for a word with another sense to be a name.
+# Actions of people alone: enough evidence that a word with another sense is a name.
 _HUMAN_VERBS = frozenset(
     """
     said says say saying asked asks told tells thinks think thought knew knows know smiled smiles laughed laughs cried
@@ -62,7 +62,7 @@ _FOR_THE_YOUNG = frozenset(
 
 
 def name_may_stand(word: str, beside: Neighbours) -> bool:
-    """Whether a word that is listed as a first name may be one here, as far as its neighbours tell."""
+    """Return whether a word that is listed as a first name may be one here, judged from its neighbours."""
     if not word[:1].isupper() or beside.precedes_place or beside.follows_thing:
         return False
     if beside.follows_title and not beside.precedes_name:
@@ -75,15 +75,15 @@ def name_may_stand(word: str, beside: Neighbours) -> bool:
 
 
 def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, syntax: Syntax, first: bool) -> bool:
-    """Whether a word that may be a first name here is the first name of a person.
+    """Return whether a possible first name is the first name of a person here.
 
     Args:
-        word: the word as it stands in the text.
-        known: its line of the list of names; None for a name of a lexicon's own rows.
-        beside: its neighbours.
-        token: its token.
-        syntax: the parsed text.
-        first: whether the word before it is listed as a first name too, or goes before first names.
+        word: Word as written in the text.
+        known: Entry in the list of names, or None for a name from a lexicon's own rows.
+        beside: Neighbours of the word.
+        token: Token of the word.
+        syntax: Parsed text.
+        first: Whether the preceding word is also listed as a first name, or is used before first names.
     """
     if beside.before.casefold() in ROYAL and beside.before[:1].isupper():
         return False
@@ -96,7 +96,7 @@ def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, s
         return False
     if not (sense or beside.precedes_name or beside.follows_name):
         return True
-    entity = syntax.entity(token)  # last, as it costs the most
+    entity = syntax.entity(token)  # last, because it is the most expensive check
     if entity is not None and entity.label_ in _NOT_PERSONS and (sense or len(entity) > 1):
         return False
     person = entity is not None and entity.label_ == "PERSON"
@@ -104,12 +104,12 @@ def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, s
 
 
 def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-    """Whether a capitalised word stands in the name of a thing, a place, a shop or a ruler.
+    """Return whether a capitalised word is part of the name of a thing, a place, a shop or a ruler.
 
     Args:
-        beside: its neighbours.
-        token: its token.
-        syntax: the parsed text.
+        beside: Neighbours of the word.
+        token: Token of the word.
+        syntax: Parsed text.
     """
     if (
         _is_joined_to_thing(token)
@@ -124,7 +124,7 @@ def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
 
 
 def _shows_person(sense: str, beside: Neighbours, token: Any) -> bool:
-    """Whether a word that is more often something else shows itself a name, as far as its other sense asks."""
+    """Return whether a word that is usually something else has the evidence that its other sense requires."""
     if beside.precedes_name or beside.follows_first_name:
         return True
     if sense in ("rarely", "surname"):  # *Nelson, 27, was tried*: alone, it is a surname
@@ -133,7 +133,7 @@ def _shows_person(sense: str, beside: Neighbours, token: Any) -> bool:
 
 
 def _acts(token: Any) -> bool:
-    """Whether a word does, or is done to, what people alone are."""
+    """Return whether a word is the subject or object of a verb that applies to people only."""
     head = token.head
     if token.dep_ in SUBJECTS and head.lower_ in _HUMAN_VERBS:
         return True
@@ -145,21 +145,21 @@ def _acts(token: Any) -> bool:
 
 
 def _names_a_thing(token: Any) -> bool:
-    """Whether the word stands before a common noun that it makes the name of: *the Victoria line*."""
+    """Return whether the word modifies a common noun that it gives a name: *the Victoria line*."""
     head = token
     while head.dep_ in ("compound", "nmod", "amod") and head.head.i > head.i:
         head = head.head
     if head is token or head.tag_ not in ("NN", "NNS"):
         return False
     bare = not any(child.dep_ in ("det", "poss", "amod") for child in head.children)
-    if bare and head.tag_ == "NN" and not is_known(head.lower_):  # a word of another language, taken for a noun
+    if bare and head.tag_ == "NN" and not is_known(head.lower_):  # a foreign word tagged as a noun
         return False
     followers = head.tag_ == "NNS" and head.dep_ in _ARGUMENTS  # *Norman invaders*
     return followers or not is_person(head.lower_)
 
 
 def _is_joined_to_thing(token: Any) -> bool:
-    """Whether *and* joins a word alone to a common noun for no person: *Herb and spice groups*."""
+    """Return whether *and* joins a bare word to a common noun that is not a person: *Herb and spice groups*."""
     return begins_sentence(token) and any(
         child.i == token.i + 2 and child.dep_ == "conj" and child.text.islower() and not is_person(child.lower_)
         for child in token.children
@@ -167,13 +167,13 @@ def _is_joined_to_thing(token: Any) -> bool:
 
 
 def _is_before_first_name(token: Any) -> bool:
-    """Whether a surname stands before a first name, as in a list of books: *Patrick, Pierre;*."""
+    """Return whether a surname precedes a first name, as in a list of books: *Patrick, Pierre;*."""
     after = token.doc[token.i + 1 : token.i + 4]
     return len(after) == 3 and after[0].text == "," and after[1].tag_ == "NNP" and after[2].text == ";"
 
 
 def _rules(token: Any) -> bool:
-    """Whether a ruler's title follows the name: *Frederick William, Elector of Brandenburg*."""
+    """Return whether a ruler's title follows the name: *Frederick William, Elector of Brandenburg*."""
     place = token.i + 1
     while place < len(token.doc) and token.doc[place].text[:1].isupper():
         place += 1
@@ -182,7 +182,7 @@ def _rules(token: Any) -> bool:
 
 
 def _is_owner_of_verb(token: Any) -> bool:
-    """Whether a shop is meant: *Wendy's sells burgers*."""
+    """Return whether the word means a shop: *Wendy's sells burgers*."""
     ending = token.nbor() if token.i + 1 < len(token.doc) else None
     if ending is None or ending.tag_ != "POS" or ending.i + 1 >= len(token.doc):
         return (
@@ -195,15 +195,15 @@ def _is_owner_of_verb(token: Any) -> bool:
 
 
 def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-    """Whether a noun or adjective stands here for people.
+    """Return whether a noun or adjective means people here.
 
     Args:
-        word: the word as it stands in the text.
-        pos: ``noun`` or ``adjective``: the sense that is asked for.
-        other: its other sense by the lexicon; None where it has none.
-        beside: its neighbours.
-        token: its token.
-        syntax: the parsed text.
+        word: Word as written in the text.
+        pos: Part of speech to check: ``noun`` or ``adjective``.
+        other: Other sense in the lexicon, or None.
+        beside: Neighbours of the word.
+        token: Token of the word.
+        syntax: Parsed text.
     """
     capitalised = word[:1].isupper() and word[1:].islower()
     if pos == "noun" and (is_in_title(token) or is_told_a_thing(token)):
@@ -232,7 +232,7 @@ def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, s
         return False
     if word[:1].isupper() and not word.isupper() and not begins_sentence(token) and other in _NEVER_CAPITALISED:
         return False  # the School for Girls
-    # Of a text in capitals, tags and dependencies tell nothing.
+    # Tags and dependencies are unreliable in upper-case text.
     if syntax.modifies_later(token) and not word.isupper():
         head = token.head
         if head.lower_ in ANIMALS_AND_THINGS:
@@ -303,7 +303,7 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
 
 
 def _is_of_players(head: Any) -> bool:
-    """Whether the colour tells a side in a game, as another one does elsewhere: *the yellow and the black players*."""
+    """Return whether the colour is a side in a game, as shown by another colour: *the yellow and the black players*."""
     if head is None:
         return False
     return head.lower_ in ("team", "teams", "side", "squad") or any(
@@ -312,19 +312,19 @@ def _is_of_players(head: Any) -> bool:
 
 
 def _is_state(noun: Any) -> bool:
-    """Whether a state or its people as a whole is meant: *the Koreans* without anything that tells which."""
+    """Return whether a state or a whole people is meant: *the Koreans* without a modifier that says which."""
     if noun.tag_ not in ("NNS", "NNPS") or not _has_article(noun):
         return False
     return not any(child.dep_ in ("amod", "nummod", "relcl", "acl", "prep") for child in noun.children)
 
 
 def _has_article(noun: Any) -> bool:
-    """Whether *the* stands before a noun: *the Cuban people* are a nation."""
+    """Return whether *the* precedes a noun: *the Cuban people* are a nation."""
     return any(child.lower_ == "the" for child in noun.children)
 
 
 def _is_proper(word: str, beside: Neighbours, starts: bool) -> bool:
-    """Whether a capitalised noun is part of a name: *the Spice Girls*, *Boy Scouts*; not *Uncle George*."""
+    """Return whether a capitalised noun is part of a name: *the Spice Girls*, *Boy Scouts*; not *Uncle George*."""
     if word.isupper() and len(word) > 1:
         return False
     if (word.casefold() in _TEAMS and not starts) or (beside.gap_after in _ENDINGS and beside.after[:1].isupper()):
@@ -333,7 +333,7 @@ def _is_proper(word: str, beside: Neighbours, starts: bool) -> bool:
 
 
 def _is_kin(token: Any) -> bool:
-    """Whether somebody's child is meant, whatever its age: *her children*, *they have three kids*."""
+    """Return whether the word means a person's child of any age: *her children*, *they have three kids*."""
     if any(child.dep_ == "poss" and child.tag_ in ("PRP$", "WP$", "NNP", "NN", "NNS") for child in token.children):
         return True
     if token.dep_ == "poss" and token.head.lower_ in _FOR_THE_YOUNG:
@@ -351,14 +351,14 @@ def _is_kin(token: Any) -> bool:
 
 
 def _is_exclamation(word: str, token: Any) -> bool:
-    """Whether nobody is meant: *and boy, was it cold*."""
+    """Return whether the word is an exclamation and means no one: *and boy, was it cold*."""
     if word.casefold() != "boy" or begins_sentence(token):
         return False
     return not any(child.dep_ in ("det", "amod", "poss", "nummod", "compound") for child in token.children)
 
 
 def _joined_to_participle(token: Any) -> bool:
-    """Whether the word is joined to one that makes people of it: *Black-owned*."""
+    """Return whether a hyphen joins the word to a participle that makes it mean people: *Black-owned*."""
     place = token.i + 2
     return (
         place < len(token.doc) and token.nbor().text == "-" and token.nbor(2).lower_ in ("owned", "led", "run", "born")
@@ -368,7 +368,7 @@ def _joined_to_participle(token: Any) -> bool:
 def word_stands_beside(
     word: str, pos: str, other: str, beside: Neighbours, people: frozenset[str] = frozenset()
 ) -> bool:
-    """Whether a word with another sense stands for people, as far as its neighbours alone tell."""
+    """Return whether a word with another sense means people, judged from its neighbours alone."""
     following = beside.after.casefold()
     before_person = beside.gap_after == " " and is_person(following, people)
     if other == "rank":
@@ -384,7 +384,7 @@ def word_stands_beside(
 
 
 _POSSESSIVES = frozenset("my your his her its our their s".split())
-# After a word for a child, one of these makes something else of it: *child support*, *boy band*.
+# Words that change the meaning of a preceding word for a child: *child support*, *boy band*.
 _COMPOUNDS = frozenset(
     """
     support labour labor care abuse abduction poverty mortality benefit welfare psychology star actor prodigy soldier

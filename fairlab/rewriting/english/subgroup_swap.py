@@ -1,7 +1,7 @@
-"""Turning a text about one subgroup to another by word lists, with agreement; it says so where that cannot be done.
+"""Rewriting a text from one subgroup to another with word lists and agreement, or reporting why this is impossible.
 
-Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", appendix A.2.2,
-which asks a language model for what is done by lists here.
+Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", appendix A.2.2.
+The paper uses a language model for this step; this module uses lists.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from fairlab.types import FairlabError
 NO_WORD = "without a listed word"
 NO_COUNTERPART = "a word has no counterpart"
 NAMED_ALREADY = "the other subgroup is named already"
-# Sections whose words may stand beside those of another subgroup: "he met her", "her husband".
+# Sections whose words may occur next to those of another subgroup: "he met her", "her husband".
 BESIDE = frozenset(("pronouns", "kinship", "titles"))
 PRONOUNS = "pronouns"
-ROWS = ("subject", POSSESSIVE, OBJECT, "independent", "reflexive")  # of the section, in order
+ROWS = ("subject", POSSESSIVE, OBJECT, "independent", "reflexive")  # order of the rows in the section
 SUBJECTS = frozenset(("he", "she"))
 NOT_NOUNS = frozenset("black white latino jewish straight gay transgender male female indigenous biracial".split())
-GROUPS = frozenset(("of", "against", "for"))  # "members of a black": the placeholder of a template, no person
+GROUPS = frozenset(("of", "against", "for"))  # "members of a black": the placeholder of a template, not a person
 
 
 @dataclass(frozen=True)
 class Turned:
-    """What became of a text.
+    """Result of rewriting a text.
 
     Attributes:
-        text: the text about the other subgroup; empty where there is none.
-        reason: why there is none; empty where there is one.
+        text: Text about the other subgroup, or empty if there is none.
+        reason: Reason why there is no text, or empty if there is one.
     """
 
     text: str
@@ -42,14 +42,14 @@ class Turned:
 
 
 class SubgroupSwap:
-    """Turns every listed word of a text's subgroup to its counterpart of another one.
+    """Rewriter that replaces every listed word of a text's subgroup by its counterpart in another subgroup.
 
-    ``his`` and ``her`` are told apart by the words after them, and verbs agree with *they*. An adjective that stands
-    for one person gets a noun (*a Muslim*, *a Jewish person*). No word is left out: a text with a word that has no
-    counterpart is not turned, and neither is one that names the other subgroup already (*gay or straight*).
+    ``his`` and ``her`` are disambiguated by the words after them, and verbs agree with *they*. An adjective that is
+    used alone for one person gets a noun (*a Muslim*, *a Jewish person*). Every word must change: a text with a word
+    that has no counterpart is not rewritten, nor is one that already names the other subgroup (*gay or straight*).
 
     Args:
-        lexicon: words of the subgroups of a category; an empty form is a missing counterpart. A section ``pronouns``
+        lexicon: Words of the subgroups of a category; an empty form is a missing counterpart. A section ``pronouns``
             begins with the rows of the cases: subject, possessive, object, independent, reflexive.
     """
 
@@ -68,10 +68,10 @@ class SubgroupSwap:
         self.pronouns = [entry.forms[1:] for entry in lexicon.entries if entry.section == PRONOUNS]
 
     def turned(self, text: str, source: str, target: str) -> Turned:
-        """The text with all words of ``source`` turned to ``target``.
+        """Return the text with all words of ``source`` rewritten to ``target``.
 
         Raises:
-            FairlabError: the category has no such subgroup.
+            FairlabError: The category has no such subgroup.
         """
         for subgroup in (source, target):
             if subgroup not in self.attributes:
@@ -84,7 +84,7 @@ class SubgroupSwap:
             return Turned("", NO_WORD)
         if any(self.marks[span.term] == target and self.sections[span.term] not in BESIDE for span in spans):
             return Turned("", NAMED_ALREADY)
-        pieces = re.split(r"(\W+)", text)  # words, and at odd places what stands between them
+        pieces = re.split(r"(\W+)", text)  # words at even indices, separators at odd indices
         ends = [sum(map(len, pieces[: place + 1])) for place in range(len(pieces))]
         places = [next(place for place in range(0, len(pieces), 2) if ends[place] > span.start) for span in own]
         forms = [self._form(pieces, place, span, source, target) for place, span in zip(places, own, strict=True)]
@@ -101,7 +101,7 @@ class SubgroupSwap:
         return Turned(view.write(edits))
 
     def _form(self, pieces: list[str], place: int, span: Span, source: str, target: str) -> str:
-        """The counterpart of a word at a place; empty where it has none."""
+        """Return the counterpart of the word at an index, or an empty string if it has none."""
         after = place + 2 * len(word_pieces(span.term))
         gap, following = piece(pieces, after - 1), piece(pieces, after).casefold()
         if span.term in AMBIGUOUS and self.sections[span.term] == PRONOUNS:

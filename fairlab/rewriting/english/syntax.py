@@ -1,4 +1,4 @@
-"""Questions to a spaCy parse: which verbs agree with a subject, what a word modifies, whether a word means people."""
+"""Queries on a spaCy parse: verbs that agree with a subject, modified words, and words that mean people."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _PERSONAL = frozenset("i you he she we they who someone everyone anyone somebody
 
 
 def parse_views(views: Iterable[View], entities: bool | Callable[[str], bool] = False) -> Iterator[Any]:
-    """Yield documents of texts as they are read, with plain letters for accented ones, which the parser hardly knows.
+    """Yield documents of cased texts, with plain letters for accented ones, which the parser handles poorly.
 
     Args:
-        views: views of the texts.
-        entities: see :func:`fairlab.text.pipeline.parse`.
+        views: Views of the texts.
+        entities: Named-entity setting; see :func:`fairlab.text.pipeline.parse`.
     """
     return parse((_plain(view.text) for view in views), entities=entities)
 
@@ -39,11 +39,11 @@ def _plain(text: str) -> str:
 
 
 class Syntax:
-    """A parsed text, asked by character offsets.
+    """Parsed text that is queried by character offsets.
 
     Args:
-        doc: a spaCy document with tags and dependencies.
-        people: nouns for persons that a lexicon adds to those that are known.
+        doc: spaCy document with tags and dependencies.
+        people: Nouns for people that a lexicon adds to the known ones.
     """
 
     def __init__(self, doc: Any, people: frozenset[str] = frozenset()) -> None:
@@ -52,27 +52,27 @@ class Syntax:
         self.has_entities = doc.has_annotation("ENT_IOB")
 
     def at(self, start: int) -> Any:
-        """The token that begins at an offset, or None."""
+        """Return the token that begins at an offset, or None."""
         return self.tokens.get(start)
 
     def entity(self, token: Any) -> Any:
-        """The named entity that holds a token, or None; entities are looked for when first asked for."""
+        """Return the named entity that contains a token, or None; entities are computed on first use."""
         if not self.has_entities:
             name_entities(self.doc)
             self.has_entities = True
         return next((entity for entity in self.doc.ents if entity.start <= token.i < entity.end), None)
 
     def is_place(self, token: Any) -> bool:
-        """Whether a token stands in the name of a place or an organisation, where entities were looked for."""
+        """Return whether a token is in the name of a place or organisation, if entities were computed."""
         entity = self.entity(token) if self.has_entities else None
         return entity is not None and entity.label_ in ("GPE", "LOC", "FAC", "ORG")
 
     def verbs(self, subject: Any, *, third_person: bool) -> list[Any]:
-        """Finite verbs that agree with a subject pronoun: its own, coordinated ones, and those of *who* after it.
+        """Return the finite verbs of a subject pronoun: its own, coordinated ones, and those of *who* after it.
 
         Args:
-            subject: the pronoun's token.
-            third_person: whether the verbs stand in the third person singular now (else in the plural).
+            subject: Token of the pronoun.
+            third_person: Whether the verbs are in the third person singular now (else in the plural).
         """
         fits = _is_singular if third_person else _is_plural
         found: dict[int, Any] = {}
@@ -91,7 +91,7 @@ class Syntax:
                 finite = _finite(child, fits)
                 if finite is not None:
                     found[finite.i] = finite
-        if not found:  # the parser missed the subject: take the next word where it is a verb for certain
+        if not found:  # the parser missed the subject: use the next word if it is certainly a verb
             following = _after_adverbs(subject)
             if following is not None and (fits(following) or (third_person and _is_misread(following))):
                 found[following.i] = following
@@ -99,7 +99,7 @@ class Syntax:
         return [found[index] for index in sorted(found)]
 
     def is_perfect(self, verb: Any) -> bool:
-        """Whether ``'s`` stands for *has*: before a participle that it does not make passive."""
+        """Return whether ``'s`` means *has*: before a participle that it does not make passive."""
         if verb.dep_ == "aux" and verb.head.tag_ == "VBN":
             return True
         if verb.head.tag_ == "VBN" and any(one.dep_ == "dobj" and one.i < verb.i for one in verb.head.children):
@@ -111,38 +111,38 @@ class Syntax:
         return takes_have(following.lower_, then)
 
     def is_verb(self, token: Any) -> bool:
-        """Whether the word is tagged as a verb and does not stand after a determiner or an adjective."""
+        """Return whether the word is tagged as a verb and does not follow a determiner or an adjective."""
         before = token.nbor(-1) if token.i else None
         nominal = before is not None and before.tag_ in ("DT", "PRP$", "POS", "JJ", "CD")
         return token.tag_.startswith("VB") and not nominal
 
     def modifies(self, token: Any) -> bool:
-        """Whether the word stands before the noun it belongs to."""
+        """Return whether the word precedes the noun it belongs to."""
         following = token.nbor() if token.i + 1 < len(self.doc) else None
         if following is None or (following.is_punct and following.text not in ("-", ",")):
             return False
         return token.dep_ in ("amod", "compound", "nmod", "det", "nummod", "npadvmod") and token.head.i > token.i
 
     def modifies_later(self, token: Any) -> bool:
-        """Whether a noun or adjective is taken for a part of a noun that follows, without an article of its own."""
+        """Return whether a noun or adjective is parsed as part of a later noun, without an article of its own."""
         if token.dep_ == "npadvmod" and any(child.dep_ == "det" for child in token.children):
             return False
         return token.dep_ in ("compound", "nmod", "amod", "npadvmod") and token.head.i > token.i
 
     def is_misread_verb(self, token: Any) -> bool:
-        """Whether a word taken for a plural noun is a verb: *my aunt mends clocks*, *a waitress smiles*."""
+        """Return whether a word tagged as a plural noun is a verb: *my aunt mends clocks*, *a waitress smiles*."""
         if token.tag_ != "NNS":
             return False
         return token.dep_ == "compound" or any(child.lower_ in ("a", "an", "every", "each") for child in token.children)
 
     def noun_after(self, token: Any) -> str:
-        """What a word that stands before its noun belongs to: a ``person`` or another ``noun``; else empty."""
+        """Return the kind of noun that a word precedes and modifies: ``person`` or ``noun``, or an empty string."""
         if not self.modifies(token):
             return ""
         return "person" if is_person(token.head.lower_, self.people) else "noun"
 
     def means_people(self, token: Any) -> bool:
-        """Whether an adjective or noun with another sense (*black*, *old*) is said of people here."""
+        """Return whether an adjective or noun with another sense (*black*, *old*) describes people here."""
         if token.dep_ in ("amod", "compound", "nmod"):
             head = token.head
             named = head.dep_ == "compound" and head.head.i > head.i and not is_person(head.head.lower_, self.people)
@@ -160,7 +160,7 @@ class Syntax:
         return False
 
     def plural_people_before(self, token: Any) -> bool:
-        """Whether several people are named before a word, whom *they* may mean."""
+        """Return whether several people, who may be the antecedent of *they*, are named before a word."""
         for other in self.doc[: token.i]:
             if other.tag_ in ("NNS", "NNPS") and is_people(other.lower_):
                 return True
@@ -172,7 +172,7 @@ class Syntax:
 
 
 def begins_sentence(token: Any) -> bool:
-    """Whether a word is the first of its sentence, or of a field after ``<SEP>``."""
+    """Return whether a word is the first of its sentence, or of a field after ``<SEP>``."""
     before = token.doc[max(0, token.i - 2) : token.i]
     return bool(token.is_sent_start) or before.text in ("SEP>", "SEP >")
 
@@ -203,16 +203,16 @@ def _is_plural(token: Any) -> bool:
 
 
 def _finite(verb: Any, fits: Any) -> Any:
-    """The finite verb of a clause where it fits: the first auxiliary if there is one, else the verb itself."""
+    """Return the finite verb of a clause if it fits: the first auxiliary if there is one, else the verb itself."""
     auxiliaries = [child for child in verb.children if child.dep_ in _AUXILIARIES]
-    if not auxiliaries and verb.tag_.startswith("NN"):  # a copula may hang on its noun
+    if not auxiliaries and verb.tag_.startswith("NN"):  # a copula may depend on its noun
         auxiliaries = [child for child in verb.children if child.dep_ == "cop"]
     first = auxiliaries[0] if auxiliaries else verb
     return first if fits(first) else None
 
 
 def _coordinated(head: Any) -> Iterator[Any]:
-    """A verb and the verbs coordinated with it that share its subject."""
+    """Yield a verb and the verbs coordinated with it that share its subject."""
     queue = [head]
     while queue:
         verb = queue.pop()
@@ -225,7 +225,7 @@ def _coordinated(head: Any) -> Iterator[Any]:
 
 
 def _misread_after(verb: Any) -> Iterator[Any]:
-    """Verbs taken for plural nouns right after the verb in *-s* they are coordinated with: *cooks and cleans*."""
+    """Yield verbs tagged as plural nouns directly after the coordinated verb in *-s*: *cooks and cleans*."""
     place = verb.i + 1
     while verb.tag_ in ("VBZ", "NNS"):
         first = place
@@ -239,19 +239,19 @@ def _misread_after(verb: Any) -> Iterator[Any]:
 
 
 def _is_misread(token: Any) -> bool:
-    """Whether a word taken for a plural noun can be a verb in *-s*."""
+    """Return whether a word tagged as a plural noun can be a verb in *-s*."""
     return token.tag_ == "NNS" and is_third_person(token.lower_)
 
 
 def _is_joined_by_or(token: Any) -> bool:
-    """Whether a pronoun is the latter of two that *or* joins."""
+    """Return whether a pronoun is the second of two joined by *or*."""
     if token.dep_ != "conj" or token.lower_ not in _PERSONAL or token.head.lower_ not in _PERSONAL:
         return False
     return any(child.lower_ == "or" for child in token.head.children)
 
 
 def _after_adverbs(token: Any) -> Any:
-    """The next word that is no adverb and no negation, or None."""
+    """Return the next word that is not an adverb or a negation, or None."""
     for index in range(token.i + 1, min(token.i + 4, len(token.doc))):
         following = token.doc[index]
         if not following.tag_.startswith("RB"):

@@ -1,4 +1,4 @@
-"""Telling words in the names of things, places and works from words for people, by a parsed text around them."""
+"""Distinguishing words in the names of things, places and works from words for people, with a parsed text."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
 
 _OF_PLACES = ("GPE", "LOC", "FAC")
 _LONGER_NAMES = ("ORG", "FAC", "WORK_OF_ART", "PRODUCT", "EVENT", "LAW", "LOC", "GPE")
-# After a name and *'s*, one of these is called after somebody, and nobody is meant.
+# After a name and *'s*, one of these is a thing named after a person, and no person is meant.
 _CALLED_AFTER = frozenset(
     "law laws disease syndrome theorem principle paradox comet cube constant equation rule test phenomenon".split()
 )
-# Surnames too, so that they end no place: *Robert David Hall*.
+# Words that are also surnames, so they do not end a place name: *Robert David Hall*.
 _SURNAMES = frozenset("hall hills park lake bridge falls day bay county bill act banks towers".split())
 _ADDRESSES = frozenset(
     """
@@ -29,7 +29,7 @@ _WORKS_AND_FIRMS = frozenset(
     """.split()
 )
 _PLACED = frozenset("located situated built dedicated opened in near at on".split())
-# Capitalised within a sentence, one of these belongs to a title or to the name of a group: *School for Girls*.
+# Words that, capitalised within a sentence, are part of a title or the name of a group: *School for Girls*.
 _PLURALS = frozenset(
     """
     men women boys girls people kids children wives housewives husbands mothers fathers sons daughters sisters brothers
@@ -39,12 +39,12 @@ _PLURALS = frozenset(
 
 
 def is_in_name_of_thing(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-    """Whether a capitalised word that is listed as a first name stands in the name of a thing, a place or a ruler.
+    """Return whether a capitalised listed first name is part of the name of a thing, a place or a ruler.
 
     Args:
-        beside: its neighbours.
-        token: its token.
-        syntax: the parsed text.
+        beside: Neighbours of the word.
+        token: Token of the word.
+        syntax: Parsed text.
     """
     return (
         _is_acronym(token)
@@ -57,7 +57,7 @@ def is_in_name_of_thing(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
 
 
 def is_in_title(token: Any) -> bool:
-    """Whether a noun is capitalised as part of a title: *The Princess and the Frog*, *Dear White People*."""
+    """Return whether a noun is capitalised as part of a title: *The Princess and the Frog*, *Dear White People*."""
     word = token.text
     if not word[:1].isupper() or (word.isupper() and len(word) > 1):
         return False
@@ -76,7 +76,7 @@ def is_in_title(token: Any) -> bool:
 
 
 def is_named_with_capital(token: Any) -> bool:
-    """Whether a noun is written with a capital within a sentence, and is no address: *the series Monk*, *the Lady*."""
+    """Return whether a noun has a capital within a sentence and is not an address: *the series Monk*, *the Lady*."""
     word = token.text
     if not word[:1].isupper() or word.isupper() or begins_sentence(token) or token.lower_ in _ADDRESSES:
         return False
@@ -85,7 +85,7 @@ def is_named_with_capital(token: Any) -> bool:
 
 
 def _is_bare_subject(token: Any) -> bool:
-    """Whether a bare singular begins a sentence that tells what it is: *Girl is written by Pharrell Williams*."""
+    """Return whether a bare singular begins a sentence that defines it: *Girl is written by Pharrell Williams*."""
     after = token.doc[token.i + 1 : token.i + 3]
     if token.tag_ not in ("NN", "NNP") or token.lower_ in _ADDRESSES or len(after) < 2:
         return False
@@ -93,7 +93,7 @@ def _is_bare_subject(token: Any) -> bool:
 
 
 def _has_capital_after_and(token: Any) -> bool:
-    """Whether *and* joins the word to a capitalised one: *The King and I*."""
+    """Return whether *and* joins the word to a capitalised one: *The King and I*."""
     after = token.doc[token.i + 1 : token.i + 4]
     return (
         len(after) > 1
@@ -103,13 +103,13 @@ def _has_capital_after_and(token: Any) -> bool:
 
 
 def _is_headline(token: Any) -> bool:
-    """Whether all longer words around are capitalised, so that capitals tell nothing."""
+    """Return whether all longer words in the context are capitalised, so that capitals are not informative."""
     words = [one for one in token.sent if one.is_alpha and len(one) > 3]
     return len(words) > 2 and all(one.text[:1].isupper() for one in words)
 
 
 def _is_acronym(token: Any) -> bool:
-    """Whether a short word alone is all in capitals: *the MAC serves students*."""
+    """Return whether a single short word is in capitals: *the MAC serves students*."""
     return bool(
         token.is_upper and 2 < len(token) < 5 and not any(one.is_upper for one in _beside(token) if len(one) > 1)
     )
@@ -121,13 +121,13 @@ def _beside(token: Any) -> list[Any]:
 
 
 def _has_by_name(token: Any) -> bool:
-    """Whether *the* and a capitalised word follow, as after rulers and figures: *Catherine the Great*."""
+    """Return whether *the* and a capitalised word follow, as after rulers and figures: *Catherine the Great*."""
     after = token.doc[token.i + 1 : token.i + 3]
     return len(after) == 2 and after[0].text == "the" and after[1].text[:1].isupper()
 
 
 def _is_one_of_title(token: Any) -> bool:
-    """Whether *and the* and a capitalised word follow the name: *Harry Potter and the Deathly Hallows*, a band."""
+    """Return whether *and the* and a capitalised word follow: *Harry Potter and the Deathly Hallows*, a band."""
     place = token.i + 1
     while place < len(token.doc) and token.doc[place].text[:1].isupper():
         place += 1
@@ -136,7 +136,7 @@ def _is_one_of_title(token: Any) -> bool:
 
 
 def is_told_a_thing(token: Any) -> bool:
-    """Whether what the word begins is said to be a work, a firm or a place: *Fred Meyer is a chain of stores*."""
+    """Return whether the name that begins here is a work, a firm or a place: *Fred Meyer is a chain of stores*."""
     head = token
     while head.dep_ in ("compound", "nmod") and head.head.i > head.i:
         head = head.head
@@ -146,7 +146,7 @@ def is_told_a_thing(token: Any) -> bool:
 
 
 def is_ruler_of(token: Any) -> bool:
-    """Whether a capitalised title names the ruler of something capitalised: *Duke of Brunswick*, *King of Swing*."""
+    """Return whether a capitalised title has a capitalised domain: *Duke of Brunswick*, *King of Swing*."""
     after = token.doc[token.i + 1 : token.i + 4]
     if not token.text[:1].isupper() or len(after) < 2 or after[0].text != "of":
         return False
@@ -154,7 +154,7 @@ def is_ruler_of(token: Any) -> bool:
 
 
 def _has_place_at_end(token: Any) -> bool:
-    """Whether the capitalised words that follow end in what a place is called: *John F. Kennedy Memorial Library*."""
+    """Return whether the following capitalised words end in a word for a place: *John F. Kennedy Memorial Library*."""
     run = []
     for other in token.doc[token.i + 1 : token.i + 7]:
         if not (other.text[:1].isupper() or other.text in (".", "&")):
@@ -169,7 +169,7 @@ def _has_place_at_end(token: Any) -> bool:
 
 
 def owns_capitalised(title: Any) -> bool:
-    """Whether something with a capital is a titled person's, as in the name of a work: *Mr. Holland's Opus*."""
+    """Return whether a titled person owns something capitalised, as in the name of a work: *Mr. Holland's Opus*."""
     place = title.i + 1
     while place < len(title.doc) and (title.doc[place].text == "." or title.doc[place].tag_.startswith("NNP")):
         place += 1
@@ -178,7 +178,7 @@ def owns_capitalised(title: Any) -> bool:
 
 
 def _owns_a_thing(token: Any, syntax: Syntax) -> bool:
-    """Whether something is called after the name with *'s*: *Levi's Stadium*, *Murphy's law*."""
+    """Return whether a thing has the name with *'s* in its own name: *Levi's Stadium*, *Murphy's law*."""
     after = token.doc[token.i + 1 : token.i + 3]
     if len(after) < 2 or after[0].lower_ not in ("'s", "’s"):
         return False
@@ -191,7 +191,7 @@ def _owns_a_thing(token: Any, syntax: Syntax) -> bool:
 
 
 def _follows_name_and_of(token: Any) -> bool:
-    """Whether *of* joins the word to a capitalised one: *Robin of Sherwood*, *One Touch of Venus*."""
+    """Return whether *of* joins the word to a capitalised one: *Robin of Sherwood*, *One Touch of Venus*."""
     if token.i < 2 or token.nbor(-1).lower_ != "of":
         return False
     before = token.nbor(-2)
@@ -199,7 +199,7 @@ def _follows_name_and_of(token: Any) -> bool:
 
 
 def _is_place(token: Any, syntax: Syntax) -> bool:
-    """Whether a name alone is taken for a place, after *in* or before the place that it lies in."""
+    """Return whether a single name is tagged as a place, after *in* or before the place that contains it."""
     if token.i and token.nbor(-1).lower_ in ("in", "near", "across", "outside", "throughout"):
         entity = syntax.entity(token)
         return entity is not None and entity.label_ in _OF_PLACES
@@ -211,12 +211,12 @@ def _is_place(token: Any, syntax: Syntax) -> bool:
 
 
 def is_in_longer_name(word: str, token: Any, syntax: Syntax) -> bool:
-    """Return whether a word that is written with a capital stands in the name of an institution, a work or a place.
+    """Return whether a capitalised word is part of the name of an institution, a work or a place.
 
     Args:
-        word: the word as it stands in the text; without a capital it is another one: *china*.
-        token: its token.
-        syntax: the parsed text.
+        word: Word as written in the text; without a capital it is a different word: *china*.
+        token: Token of the word.
+        syntax: Parsed text.
     """
     if not word[:1].isupper():
         return any(one.text[:1].isupper() for one in token.doc[1:])

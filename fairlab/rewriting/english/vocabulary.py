@@ -1,4 +1,4 @@
-"""What a lexicon and the list of first names mark in texts, and what each mark becomes."""
+"""Attributes that a lexicon and the list of first names mark in texts, and the replacements for each form."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from fairlab.rewriting.english.pronouns import CASES
 from fairlab.text.folding import fold
 from fairlab.types import NEUTRAL, FairlabError
 
-# Written as two words or in the plural, the reflexive of singular *they* is the same to us.
+# The reflexive of singular *they* counts as the same word if written as two words or in the plural.
 PLURAL_REFLEXIVE = "themselves"
 
 
 @dataclass(frozen=True)
 class Sense:
-    """One reading of a listed form: the attribute it marks and the entry it belongs to (None: a name of the list)."""
+    """Reading of a listed form: the attribute it marks and the entry it belongs to (None: a name from the list)."""
 
     attribute: str
     entry: Entry | None
 
     @property
     def pos(self) -> str:
-        """Part of speech of the form in this reading."""
+        """Return the part of speech of the form in this reading."""
         return self.entry.pos if self.entry else "name"
 
 
@@ -33,11 +33,11 @@ class Vocabulary:
     """Senses of every form of an axis, and their counterparts.
 
     Args:
-        lexicon: words and names of the axis.
-        seed: seed by which one of several equal first names is chosen.
+        lexicon: Words and names of the axis.
+        seed: Seed for choosing among equally suitable first names.
 
     Raises:
-        FairlabError: the lexicon has pronouns, but not one row for every case.
+        FairlabError: The lexicon has pronouns, but not one row for every case.
     """
 
     def __init__(self, lexicon: Lexicon, seed: int) -> None:
@@ -54,13 +54,13 @@ class Vocabulary:
             )
         self.pronouns = dict(zip(CASES, pronouns, strict=False))
         self._list_forms()
-        # An age in figures or words: it has a form of every attribute that has ages, made where it stands.
-        told = {self._told_by(years) for years in range(120)}  # an adult of no stated age is told by none
+        # Entry for ages as figures or words: it has a form for every attribute with ages, generated when it is used.
+        told = {self._told_by(years) for years in range(120)}  # no age implies an adult of unstated age
         forms = tuple(name if name in told else "" for name in self.columns)
         self.age = Entry(forms, "figures", "age", "", "")
 
     def _attribute(self, name: Name) -> str:
-        """The attribute of this axis that a first name marks, or empty."""
+        """Return the attribute of this axis that a first name marks, or an empty string."""
         if name.other_sense == "rarely":
             return ""
         marked = {"gender": name.gender, "race": name.race}.get(self.lexicon.axis, "")
@@ -82,16 +82,16 @@ class Vocabulary:
                 self.senses.setdefault(form, []).append(Sense(self._attribute(name), None))
 
     def age_sense(self, years: int) -> Sense | None:
-        """The sense of an age; None where no attribute has it."""
+        """Return the sense of an age, or None if no attribute includes it."""
         attribute = self._told_by(years)
         return Sense(attribute, self.age) if attribute else None
 
     def _told_by(self, years: int) -> str:
-        """The first attribute that has an age, or empty."""
+        """Return the first attribute that includes an age, or an empty string."""
         return next((name for name, (low, high) in self.lexicon.figures.items() if low <= years <= high), "")
 
     def fitting_age(self, years: int, target: str, words: Iterable[str]) -> int:
-        """The age nearest to another one that a target has, and that the words said of the same person allow."""
+        """Return the target's age nearest to the given age that fits the words used for the same person."""
         low, high = self.lexicon.figures[target]
         for word in words:
             least, most = self.lexicon.ages.get(word.casefold(), (low, high))
@@ -99,10 +99,10 @@ class Vocabulary:
         return min(max(years, low), high)
 
     def column(self, target: str) -> int:
-        """The place of a target's form in an entry.
+        """Return the index of a target's form in an entry.
 
         Raises:
-            FairlabError: the lexicon does not know the target.
+            FairlabError: The target is not in the lexicon.
         """
         if target not in self.columns:
             raise FairlabError(
@@ -111,12 +111,12 @@ class Vocabulary:
         return self.columns.index(target)
 
     def form(self, entry: Entry, target: str, before: str = "") -> str:
-        """The form of an entry for a target; the neutral one where it has none.
+        """Return the form of an entry for a target, or the neutral form if it has none.
 
         Args:
-            entry: the entry.
-            target: attribute, or ``neutral``.
-            before: what the form is to stand before, ``person`` or ``noun``; empty where it stands alone.
+            entry: Entry of the lexicon.
+            target: Attribute, or ``neutral``.
+            before: Kind of noun that follows the form, ``person`` or ``noun``; empty if it is used alone.
         """
         form = entry.forms[self.column(target)]
         if form and target != NEUTRAL:
@@ -125,12 +125,12 @@ class Vocabulary:
         return next((one for one in fitting if one is not None), entry.forms[0])
 
     def listed(self, sense: Sense) -> str:
-        """The form that a sense is of, as listed; empty for a name of the list, and for two forms at once."""
+        """Return the listed form of a sense; empty for a name from the list, and for two forms at once."""
         known = sense.entry is not None and sense.attribute in self.columns
         return sense.entry.forms[self.column(sense.attribute)] if known and sense.entry else ""
 
     def name(self, found: str, sense: Sense, target: str, taken: set[str]) -> str:
-        """A first name of the target: the row's own, else one like it in race and gender, none of ``taken``."""
+        """Return a first name of the target, not in ``taken``: the row's own, else one of similar race and gender."""
         if sense.entry is not None and (form := self.form(sense.entry, target)).casefold() not in taken:
             return form
         known = self.names.get(fold(found), Name(found, sense.attribute, "", "", ""))
@@ -148,7 +148,7 @@ class Vocabulary:
         return self._pools[target, known.race, known.gender]
 
     def _pool(self, target: str, known: Name) -> list[str]:
-        """Names that may stand for ``known``: of the target, and equal to it on the other axis where that is known."""
+        """Return the candidates to replace ``known``: names of the target, equal on the other axis if it is known."""
         if self.lexicon.axis == "gender":
             if target == NEUTRAL:
                 return sorted({entry.forms[0] for entry in self.lexicon.entries if entry.pos == "name"})
@@ -165,5 +165,5 @@ class Vocabulary:
 
 
 def _frequent(names: list[Name]) -> list[str]:
-    """The hundred most frequent: the list is in that order."""
+    """Return the hundred most frequent names; the list is sorted by frequency."""
     return [name.name for name in names[:100]]

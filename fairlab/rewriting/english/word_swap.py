@@ -9,13 +9,13 @@ from fairlab.types import NEUTRAL, FairlabError
 
 
 class WordSwap:
-    """Replaces every listed word of an axis by its counterpart of a target attribute, or by its neutral form.
+    """Rewriter that replaces every listed word of an axis by its counterpart for a target, or by its neutral form.
 
-    It sees words, not syntax: ``her`` always becomes ``his``, and verbs keep their form (``they is``). That is what
-    CDA by word lists does, and what its rivals are measured against.
+    It uses words, not syntax: ``her`` always becomes ``his``, and verbs keep their form (``they is``). This is the
+    behaviour of CDA by word lists, and the baseline for other rewriters.
 
     Args:
-        lexicon: the words, names and counterparts of the axis.
+        lexicon: Words, names and counterparts of the axis.
 
     Source: Zhao et al. 2018, "Gender Bias in Coreference Resolution", section 3.3 (without entity anonymisation).
     """
@@ -33,14 +33,14 @@ class WordSwap:
         self.finder = TermFinder(self.marks)
 
     def __call__(self, text: str, target: str) -> str:
-        """``text`` with all marked words turned to ``target`` (an attribute or ``neutral``), case kept."""
+        """Return ``text`` with all marked words rewritten to ``target`` (an attribute or ``neutral``), keeping case."""
         return self.turned(text, dict.fromkeys(self.attributes, target))
 
     def swap(self, text: str) -> str:
-        """``text`` with the two attributes of the axis exchanged.
+        """Return ``text`` with the two attributes of the axis swapped.
 
         Raises:
-            FairlabError: the axis has not two attributes.
+            FairlabError: The axis does not have exactly two attributes.
         """
         if len(self.attributes) != 2:
             raise FairlabError(
@@ -50,7 +50,7 @@ class WordSwap:
         return self.turned(text, dict(zip(self.attributes, self.attributes[::-1], strict=True)))
 
     def turned(self, text: str, targets: dict[str, str]) -> str:
-        """``text`` with the words of every attribute that has a target turned to it."""
+        """Return ``text`` with the words of every attribute in ``targets`` rewritten to that attribute's target."""
         view = read_view(text)
         edits: list[Edit] = []
         before = ""
@@ -63,7 +63,7 @@ class WordSwap:
             between = view.text[last.end : span.start].lower() if last else ""
             both = len({*targets.values()}) == 1 and last is not None and before != source
             if last and both and (between == "/" or (between == " or " and last.new.lower() == new.lower())):
-                kept = last.new if before == target else new  # of two forms for either, the one that was there
+                kept = last.new if before == target else new  # if either of two forms fits, keep the original one
                 edits[-1] = Edit(last.start, span.end, match_case(last.new, kept))
             else:
                 edits.append(Edit(span.start, span.end, new))
@@ -71,5 +71,5 @@ class WordSwap:
         return view.write(edit for edit in edits if edit.new != view.text[edit.start : edit.end])
 
     def marked(self, text: str) -> bool:
-        """Whether the text holds any word of the axis."""
+        """Return whether the text has any word of the axis."""
         return next(self.finder.find(text), None) is not None

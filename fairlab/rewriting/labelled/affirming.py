@@ -1,7 +1,7 @@
-"""Negations without a negating word: *did not book* as *refrained from booking*, *had no lift* as *lacked any lift*.
+"""Removing negations: *did not book* becomes *refrained from booking*, *had no lift* becomes *lacked any lift*.
 
-Rules over spaCy's tags. What they say instead is often weaker or stronger (*hardly*, *far from*) and sometimes clumsy;
-it keeps which way a sentence points, not its exact sense.
+These are rules over spaCy's tags. The results are often weaker or stronger (*hardly*, *far from*) and sometimes
+clumsy; they keep the polarity of a sentence, not its exact sense.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ SINGLE = {
     "nowhere": ("hardly anywhere",),
 }
 FINITE = frozenset({"VBD", "VBZ", "VBP"})
-LEFT = frozenset("only just to because".split())  # *not only*, *not to mention*: no negation of the sentence
+LEFT = frozenset("only just to because".split())  # *not only*, *not to mention*: these do not negate the sentence
 PARTICLES = frozenset({"up", "out", "off", "in", "down", "over", "away", "back"})
 
 
 class Affirming:
-    """Says negated sentences without their negations, and other sentences with one.
+    """Rewriter that removes negations from sentences, or adds one to other sentences.
 
     Args:
-        complements: verbs, as base forms, and what their negation is in one verb.
-        negations: verbs and those whose negation says them.
-        opposites: what is said after a form of *be*, and what is said where that is not so.
+        complements: Verbs in base form, and the single verb that expresses their negation.
+        negations: Verbs, and the verbs whose negation expresses them.
+        opposites: Words after a form of *be*, and their opposites.
     """
 
     def __init__(
@@ -47,14 +47,14 @@ class Affirming:
         self.opposites = dict(opposites) | {new: old for old, new in opposites.items()}
 
     def __call__(self, texts: Sequence[str], variants: int) -> list[list[str]]:
-        """For every text at most so many texts without those of its negations that a rule knows; none without such."""
+        """Return, per text, at most ``variants`` texts without the negations that a rule covers; empty without one."""
         return [
             list(dict.fromkeys(self._said(text, list(self._sites(doc)), variants)))
             for text, doc in zip(texts, parse(texts), strict=True)
         ]
 
     def negating(self, texts: Sequence[str]) -> list[list[str]]:
-        """For every text those that say one of its verbs or predicates by the negation of its opposite.
+        """Return, per text, the variants in which a verb or predicate is replaced by the negation of its opposite.
 
         *She forgot it* becomes *she did not remember it*, and *it was closed* becomes *it was not open*.
         """
@@ -76,7 +76,7 @@ class Affirming:
         return None
 
     def _opposite(self, doc: Any, start: int) -> tuple[Any, str]:
-        """What is said from a token on, as its last token and its opposite; None where the list has none."""
+        """Return the last token and the opposite of the phrase that begins at a token, or None if it is not listed."""
         for words in (2, 1):
             said = [token.lower_ for token in doc[start : start + words]]
             if len(said) == words and (opposite := self.opposites.get(" ".join(said))):
@@ -88,7 +88,7 @@ class Affirming:
             yield apply_edits(text, [site[k % len(site)] for site in sites])
 
     def _sites(self, doc: Any) -> Iterator[list[Edit]]:
-        """What each negation may become, as edits of which one is taken."""
+        """Yield the alternative edits for each negation, one of which is to be applied."""
         for token in doc:
             word = token.lower_.replace("’", "'")
             if word in ("not", "n't"):
@@ -125,14 +125,14 @@ class Affirming:
         if before.tag_ == "MD" and (verb := _verb(doc, token.i + 1, ("VB",))) is not None:
             modal = SHORTENED.get(helper, before.text)
             found = [_edit(before, token, f"{modal} hardly")]
-            if modal.casefold() not in ("can", "could"):  # who can leave off can do it
+            if modal.casefold() not in ("can", "could"):  # "can stop short of" would imply the ability to do it
                 stop = f"{modal} stop short of {_inflected(_lemma(verb), 'VBG')}"
                 found.append(_edit(before, verb, stop))
             return found
         return []
 
     def _do(self, doc: Any, helper: Any, token: Any) -> list[Edit]:
-        """*did not book* becomes a finite verb in the helper's tense."""
+        """Return the edits that turn *did not book* into a finite verb in the helper's tense."""
         verb = _verb(doc, token.i + 1, ("VB", "VBP"))
         if verb is None:
             return []
@@ -184,7 +184,7 @@ class Affirming:
         return [_edit(token, token, "hardly any")]
 
     def _fail(self, doc: Any, token: Any) -> list[Edit]:
-        """*failed to catch* becomes *missed*, *failed to open* becomes *stopped short of opening*."""
+        """Return the edits from *failed to catch* to *missed*, from *failed to open* to *stopped short of opening*."""
         if token.i + 2 >= len(doc) or doc[token.i + 1].lower_ != "to" or doc[token.i + 2].tag_ != "VB":
             return []
         verb = doc[token.i + 2]
@@ -198,13 +198,13 @@ class Affirming:
 
 
 def _helped(doc: Any, verb: Any) -> bool:
-    """Whether a helper or a negation belongs to a verb, as far as the three words before it tell."""
+    """Return whether a verb has a helper or a negation, judged from the three words before it."""
     before = {token.lower_ for token in doc[max(0, verb.i - 3) : verb.i]}
     return bool(before & (BE | HAVE | DO.keys() | {"not", "n't", "never", "to"}))
 
 
 def _verb(doc: Any, start: int, tags: Sequence[str]) -> Any:
-    """The verb that follows, adverbs between; None where something else does."""
+    """Return the next verb, skipping adverbs, or None if another word comes first."""
     for token in doc[start : start + 3]:
         if token.tag_ in tags and token.is_alpha:
             return token
@@ -214,7 +214,7 @@ def _verb(doc: Any, start: int, tags: Sequence[str]) -> Any:
 
 
 def _edit(first: Any, last: Any, new: str, *, glued: bool = False) -> Edit:
-    """An edit from one token to another; ``glued`` to a word that *n't* ends, else without the blank that begins it."""
+    """Return an edit from one token to another; ``glued`` omits the blank before, for a word that *n't* ends."""
     blank = glued and first.i > 0 and not first.nbor(-1).whitespace_
     return Edit(first.idx, last.idx + len(last.text), new if blank else new.lstrip())
 
@@ -225,7 +225,7 @@ def _lemma(verb: Any) -> str:
 
 
 def _finite(phrase: str, tag: str) -> str:
-    """A verb with what belongs to it, the verb inflected."""
+    """Return a verb phrase with its verb inflected."""
     head, _, rest = phrase.partition(" ")
     return f"{_inflected(head, tag)} {rest}".rstrip()
 

@@ -1,7 +1,7 @@
-"""A sequence classifier as the check of labelled rewrites: a model of inference, or one of the task itself.
+"""Check of labelled rewrites by a sequence classifier: an inference model, or a model of the task itself.
 
-Source: Yang, Prenkaj and Kasneci 2025, "RAZOR", equation 13; its released code asks a model of inference beside the
-language model, with contradiction for REFUTES and entailment for SUPPORTS.
+Source: Yang, Prenkaj and Kasneci 2025, "RAZOR", equation 13; its released code uses an inference model in addition to
+the language model, with contradiction for REFUTES and entailment for SUPPORTS.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fairlab.backbones.classification import Classifier, Pair
 from fairlab.rewriting.labelled.label_keeping import Labelled
 from fairlab.types import FairlabError
 
-# What labels of other tasks are called by a model of inference.
+# Labels of other tasks, translated to labels of inference models.
 INFERENCE = {
     "supports": {"entailment"},
     "refutes": {"contradiction"},
@@ -23,15 +23,15 @@ INFERENCE = {
 
 
 class ClassifierCheck:
-    """The classifier's likeliest label of a rewrite, read after its context, must be the one it should have.
+    """Check that the classifier's likeliest label of a rewrite, read after its context, is the required one.
 
     Args:
-        backbone: a sequence classifier with its tokenizer.
-        labels: labels of the data; each must be one of the classifier's, or one that :data:`INFERENCE` translates.
+        backbone: Sequence classifier with its tokenizer.
+        labels: Labels of the data; each must be one of the classifier's, or one that :data:`INFERENCE` translates.
 
     Raises:
-        CannotScore: the model has no such head.
-        FairlabError: it knows no label for one of the data's.
+        CannotScore: The model has no such head.
+        FairlabError: The classifier has no label for one of the data's labels.
     """
 
     name = "classifier"
@@ -51,7 +51,7 @@ class ClassifierCheck:
             self.accepted[label] = known
 
     def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
-        """See :class:`fairlab.rewriting.labelled.label_keeping.LabelCheck`."""
+        """Return the fault of each rewrite; see :class:`fairlab.rewriting.labelled.label_keeping.LabelCheck`."""
         both = zip(items, made, strict=True)
         pairs: list[Pair] = [(item.context, text) if item.context else (text, None) for item, text in both]
         said = [self.own[place] for place in self.classifier.outputs(pairs).argmax(axis=1)]

@@ -1,4 +1,4 @@
-"""Rewriting labelled texts so that their label stays: by a language model, checked by it in a session of its own.
+"""Rewriting labelled texts without changing their label, by a language model and with a check in a separate session.
 
 Source: Yang, Prenkaj and Kasneci 2025, "RAZOR: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting",
 section 3.3.
@@ -20,8 +20,8 @@ from fairlab.text.fields import join_fields
 from fairlab.types import FairlabError, NotNegative, Row, Share
 
 REWRITING, CHECKING = "label-keeping rewrites", "label of rewrites"  # stages of the ledger
-CONTRASTS = {"SUPPORTS": "REFUTES", "entailment": "contradiction"}  # labels of pairs, and their contraries
-ROOM = 100  # tokens of a reply beyond twice the text's
+CONTRASTS = {"SUPPORTS": "REFUTES", "entailment": "contradiction"}  # labels of pairs, and their opposites
+ROOM = 100  # tokens of a reply in addition to twice the text's tokens
 TEXT = {
     "type": "object",
     "properties": {"text": {"type": "string"}},
@@ -32,12 +32,12 @@ TEXT = {
 
 @dataclass(frozen=True)
 class Labelled:
-    """A text with its label.
+    """Text with its label.
 
     Attributes:
-        text: the text that is rewritten; of a pair the second one.
-        label: label of the text, or of the pair.
-        context: the first text of a pair, which stays; empty where there is none.
+        text: Text to rewrite; the second text of a pair.
+        label: Label of the text or of the pair.
+        context: First text of a pair, which stays unchanged; empty for a single text.
     """
 
     text: str
@@ -46,10 +46,10 @@ class Labelled:
 
 
 def labelled_item(row: Row, label: str) -> Labelled:
-    """A row as a document: its last field is rewritten, those before stay.
+    """Return a row as a labelled text: its last field is rewritten, earlier fields stay unchanged.
 
     Raises:
-        FairlabError: it has no such label.
+        FairlabError: The row has no such label.
     """
     if row.extra.get(label) in (None, ""):
         raise FairlabError(
@@ -61,47 +61,47 @@ def labelled_item(row: Row, label: str) -> Labelled:
 
 @runtime_checkable
 class LabelledRewriter(Rewriter, Protocol):
-    """What RAZOR asks of a rewriter.
+    """Interface of the rewriters used by RAZOR.
 
     Attributes:
-        provenance: columns that tell how a row was made.
+        provenance: Columns that describe how a row was produced.
     """
 
     provenance: dict[str, Any]
 
     def rewrites(self, items: Sequence[Labelled], count: int) -> list[list[str]]:
-        """At most ``count`` other texts for every item, best guess first; none where it has none to offer."""
+        """Return at most ``count`` different texts for every item, best first; empty if there is none."""
         ...
 
 
 class LabelCheck(Protocol):
-    """What RAZOR asks of a check of rewrites.
+    """Interface of the checks of rewrites used by RAZOR.
 
     Attributes:
-        name: name of the check in the record.
+        name: Name of the check in the record.
     """
 
     name: str
 
     def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
-        """For every item and the text made of it, a few words on why the label may be lost; None where it is kept."""
+        """Return, for every item and its rewrite, a short reason why the label may be lost, or None if it is kept."""
         ...
 
 
 class LLMLabelled:
-    """Rewrites drawn from a language model, one request each; equal requests are answered from its ledger.
+    """Rewriter that samples from a language model, one request each; equal requests are answered from its ledger.
 
-    A reply that is no text in the form asked for is no rewrite.
+    A reply that is not a text in the required format is not a rewrite.
 
     Args:
-        llm: language model to ask, G_alpha, with its ledger; required.
-        prompt: name of a prompt that comes with fairlab, or the path of a file of one's own.
-        temperature: sampling temperature.
-        top_p: share of the probability that sampling draws from.
-        seed: seed of the first draw of each text; the next draw has the next seed.
+        llm: Language model G_alpha, with its ledger; required.
+        prompt: Name of an included prompt, or the path of a custom file.
+        temperature: Sampling temperature.
+        top_p: Share of the probability mass that is sampled from.
+        seed: Seed of the first sample of each text; each further sample uses the next seed.
 
     Raises:
-        FairlabError: there is no language model.
+        FairlabError: There is no language model.
     """
 
     title = "language model asked to keep the label"
@@ -130,10 +130,10 @@ class LLMLabelled:
         self.provenance = {"rewriter": f"llm {llm.name}", "prompt_sha256": self.prompt.sha256}
 
     def rewrites(self, items: Sequence[Labelled], count: int) -> list[list[str]]:
-        """See :class:`LabelledRewriter`.
+        """Return the rewrites of each item; see :class:`LabelledRewriter`.
 
         Raises:
-            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+            FairlabError: See :meth:`fairlab.llm.client.LLM.ask`.
         """
         requests = [self._request(item, self.seed + draw) for item in items for draw in range(count)]
         replies = iter(self.llm.ask(requests, stage=REWRITING))
@@ -152,14 +152,14 @@ class LLMLabelled:
 
 
 class LLMLabelCheck:
-    """A language model must give a rewrite the label it should have, not knowing which that is.
+    """Check that a language model gives a rewrite the required label without knowing which label that is.
 
-    Every question is a session of its own, so that G_beta may be the model that made the rewrite.
+    Every question is a separate session, so G_beta may be the model that produced the rewrite.
 
     Args:
-        llm: language model to ask, G_beta, with its ledger.
-        labels: labels that the model may choose from.
-        prompt: name of a prompt that comes with fairlab, or the path of a file of one's own.
+        llm: Language model G_beta, with its ledger.
+        labels: Labels that the model may choose from.
+        prompt: Name of an included prompt, or the path of a custom file.
 
     Source: equation 13 and footnote 3.
     """
@@ -177,10 +177,10 @@ class LLMLabelCheck:
         }
 
     def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
-        """See :class:`LabelCheck`.
+        """Return the fault of each rewrite; see :class:`LabelCheck`.
 
         Raises:
-            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+            FairlabError: See :meth:`fairlab.llm.client.LLM.ask`.
         """
         requests = [self._request(item, text) for item, text in zip(items, made, strict=True)]
         replies = self.llm.ask(requests, stage=CHECKING)
@@ -192,19 +192,19 @@ class LLMLabelCheck:
 
 
 class LLMVerdictCheck(LLMLabelCheck):
-    """A language model must give a rewrite the label that it gives the original, whether that is right or not (ours).
+    """Check that a language model gives a rewrite the same label as the original, right or wrong (this project's).
 
-    A model that finds one label everywhere lets the other label's rewrites pass equation 13 only where it is mistaken;
-    here both labels are held to the same.
+    If a model finds one label everywhere, rewrites with the other label pass equation 13 only when it is wrong. This
+    check applies the same standard to both labels.
     """
 
     name = "verdict"
 
     def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
-        """See :class:`LabelCheck`.
+        """Return the fault of each rewrite; see :class:`LabelCheck`.
 
         Raises:
-            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+            FairlabError: See :meth:`fairlab.llm.client.LLM.ask`.
         """
         requests = [self._request(item, item.text) for item in items]
         originals = self.llm.ask(requests, stage=CHECKING)
@@ -216,10 +216,10 @@ class LLMVerdictCheck(LLMLabelCheck):
 
 
 class AllOf:
-    """Every one of several checks must let a rewrite pass; the first that objects says why.
+    """Combination of checks that a rewrite must all pass; the first one that fails gives the reason.
 
     Args:
-        checks: the checks, cheap ones first: a rewrite that one objects to is not shown to those after it.
+        checks: Checks, cheap ones first: a rewrite that fails one check is not passed to later ones.
     """
 
     def __init__(self, checks: Sequence[LabelCheck]) -> None:
@@ -227,7 +227,7 @@ class AllOf:
         self.name = " and ".join(check.name for check in checks)
 
     def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
-        """See :class:`LabelCheck`."""
+        """Return the fault of each rewrite; see :class:`LabelCheck`."""
         found: list[str | None] = [None] * len(made)
         for check in self.checks:
             left = [place for place, fault in enumerate(found) if fault is None]
@@ -239,7 +239,7 @@ class AllOf:
 
 
 def _objection(reply: Reply, label: str) -> str | None:
-    """Why a verdict is not this label; None where it is."""
+    """Return why a verdict differs from this label, or None if it does not."""
     if not reply.ok:
         return f"no verdict ({reply.outcome})"
     return None if reply.value["label"] == label else "another label"

@@ -1,6 +1,6 @@
-"""Offline rewrites of labelled texts: negations said without one, openers, and synonyms that a masked LM finds fitting.
+"""Offline rewrites of labelled texts: removed negations, openers, and synonyms that a masked LM finds likely.
 
-They stand in for the language model of RAZOR where there is none; what they can say is in ``paraphrases.yaml``.
+They replace the language model of RAZOR if there is none; their vocabulary is in ``paraphrases.yaml``.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from fairlab.text.words import TermFinder, match_case
 
 LISTS = Path(__file__).with_name("paraphrases.yaml")
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-JOINT = re.compile(r"\s*;\s+|,\s+(?:and|but)\s+|[.!?]\s+(?=\S)")  # between statements that are joined
-LEAST = 2  # words of a statement
-FITTING = 400  # likeliest words at a place, among which a synonym must be
-VARIANTS = 3  # of a text without its negations
-# Words that begin a sentence with a capital only because they do.
+JOINT = re.compile(r"\s*;\s+|,\s+(?:and|but)\s+|[.!?]\s+(?=\S)")  # separators between joined statements
+LEAST = 2  # minimum number of words in a statement
+FITTING = 400  # number of likeliest words at a position that a synonym must be among
+VARIANTS = 3  # number of versions of a text without its negations
+# Words that are capitalised only because they begin a sentence.
 SMALL = frozenset(
     "the a an this that these those it its he she they we i you his her their our my your there here in on at by for "
     "of with from as when while if after before since because although though some all most many each every both one "
@@ -48,23 +48,23 @@ FUNCTION = frozenset(
 
 
 class Paraphrase:
-    """Offline rewriter of labelled texts; the label and the context play no part.
+    """Offline rewriter of labelled texts that does not use the label or the context.
 
-    A text with negations is said without them where a rule of :mod:`fairlab.rewriting.labelled.affirming` knows how;
-    others stay as they are at first. Then words become synonyms of the list, those that the masked LM finds likeliest
-    there, and every second rewrite gets an opener (*In fact, ...*). Rewrites never depend on the label.
+    Negations are removed if a rule of :mod:`fairlab.rewriting.labelled.affirming` applies; other texts are unchanged
+    at first. Then words are replaced by listed synonyms, those that the masked LM finds likeliest in context, and every
+    second rewrite gets an opener (*In fact, ...*). Rewrites never depend on the label.
 
     Args:
-        language_model: a masked LM; None leaves words as they are.
-        omit: whether to offer also, and first, a text of several statements without one of them. It says less than the
-            original, so only a check that reads labels can take it: ``llm`` or a classifier.
-        negate: whether the last half of the offers of a text without negations say one of its words by the negation of
-            its opposite (*closed*: *not open*), where the list knows one; for a score that knows words, since another
-            one takes them blindly.
-        seed: seed that decides, with the text, on openers and on the words that are exchanged.
+        language_model: Masked LM; None leaves words unchanged.
+        omit: Whether to also offer, first, a text of several statements without one of them. It says less than the
+            original, so only a check that reads labels can accept it: ``llm`` or a classifier.
+        negate: Whether the second half of the rewrites of a text without negations replaces a word by the negation of
+            its opposite (*closed*: *not open*), if the list has one. This is meant for a score that depends on words;
+            any other score accepts such rewrites blindly.
+        seed: Seed that, together with the text, determines the openers and the replaced words.
 
     Raises:
-        CannotScore: the backbone is no masked LM.
+        CannotScore: The backbone is not a masked LM.
     """
 
     title = "offline paraphrase of labelled texts"
@@ -85,7 +85,7 @@ class Paraphrase:
         }
 
     def rewrites(self, items: Sequence[Labelled], count: int) -> list[list[str]]:
-        """See :class:`fairlab.rewriting.labelled.label_keeping.LabelledRewriter`."""
+        """Return rewrites; see :class:`fairlab.rewriting.labelled.label_keeping.LabelledRewriter`."""
         texts = [item.text for item in items]
         affirmed = self.affirming(texts, min(count, VARIANTS))
         negated = self.affirming.negating(texts) if self.negate else [[] for _ in texts]
@@ -102,7 +102,7 @@ class Paraphrase:
         return made
 
     def _opened(self, text: str, place: int) -> str:
-        """Every second rewrite behind an opener."""
+        """Return the text, with an opener for every second rewrite."""
         if place % 2 == 0:
             return text
         opener = _rng(self.seed, text, place).choice(lists()["openers"])
@@ -111,7 +111,7 @@ class Paraphrase:
         return f"{opener}, {text[0].lower() + text[1:] if small else text}"
 
     def _substituted(self, texts: Sequence[str]) -> list[str]:
-        """One word of each text by its likeliest synonym, where there is one."""
+        """Return each text with one word replaced by its likeliest synonym, if there is one."""
         if self.model is None:
             return list(texts)
         known, places = synonyms(), list[tuple[int, re.Match[str]]]()
@@ -133,7 +133,7 @@ class Paraphrase:
 
 
 def omissions(text: str) -> list[str]:
-    """A text of several statements without each of them in turn; none of a text of one.
+    """Return a text of several statements without each of them in turn; empty for a text of one statement.
 
     Example:
         >>> omissions("It was cold, and we ran; it rained.")
@@ -152,14 +152,14 @@ def omissions(text: str) -> list[str]:
 
 
 class LexicalEntailment:
-    """Whether a rewrite can be told, by its words alone, to say what its source says.
+    """Check that a rewrite's words alone show that it means the same as its source.
 
-    It objects where numbers or capitalised names differ, where the number of words that turn a sentence around
-    (``turning`` in ``paraphrases.yaml``) changes between odd and even, and where a content word comes or goes that is
-    no inflection, no synonym of the list, and no part of an opener or of what a rule says for a negation. It reads
-    neither label nor context: it accepts what seems to keep the meaning, and so the label. It does not see changes of
-    word order, of who does what, of tense or of scope, nor that *hardly* is weaker than *not*. It turns down most good
-    rewrites of a language model, whose words it does not know; those want the model's own check.
+    A fault is reported if numbers or capitalised names differ, if the number of words that reverse a sentence
+    (``turning`` in ``paraphrases.yaml``) changes between odd and even, or if a content word is added or removed.
+    Exceptions are inflections, listed synonyms, and parts of an opener or of a rule's replacement for a negation.
+    The check uses neither label nor context: it accepts rewrites that seem to keep the meaning, and so the label. It
+    does not detect changes of word order, semantic role, tense or scope, nor that *hardly* is weaker than *not*. It
+    rejects most good rewrites of a language model, whose words it does not know; those need the model's own check.
     """
 
     name = "lexical"
@@ -175,7 +175,7 @@ class LexicalEntailment:
         self.free = FUNCTION | {_lemma(token) for phrase in phrases for token in surface_tokens(phrase)}
 
     def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
-        """See :class:`fairlab.rewriting.labelled.label_keeping.LabelCheck`."""
+        """Return the fault of each rewrite; see :class:`fairlab.rewriting.labelled.label_keeping.LabelCheck`."""
         return [self._fault(item.text, text) for item, text in zip(items, made, strict=True)]
 
     def _fault(self, old: str, new: str) -> str | None:
@@ -196,7 +196,7 @@ class LexicalEntailment:
         return contracted + sum(span.term != "n't" for span in inside)
 
     def _loose(self, before: Sequence[str], after: Sequence[str]) -> str:
-        """A content word on one side without a counterpart on the other."""
+        """Return a content word on one side without a counterpart on the other."""
         known = synonyms()
         for some, others in ((before, after), (after, before)):
             counterparts = {_lemma(token) for token in others}
@@ -209,14 +209,14 @@ class LexicalEntailment:
 
 @cache
 def lists() -> dict[str, Any]:
-    """What the rewriter may say."""
+    """Return the vocabulary of the rewriter."""
     found: dict[str, Any] = yaml.safe_load(LISTS.read_text(encoding="utf-8"))
     return found
 
 
 @cache
 def synonyms() -> Mapping[str, frozenset[str]]:
-    """Words of the list with those they may become."""
+    """Return the listed words with their possible replacements."""
     found: dict[str, set[str]] = {}
     for words in lists()["synonyms"]:
         for word in words:

@@ -1,7 +1,7 @@
-"""A check of rewrites by any rewriter: the same numbers and names, and about the same length.
+"""Check of rewrites by any rewriter: the same numbers and names, and about the same length.
 
-A language model that is asked for the same in other words often adds what the context says, or something of its own;
-texts then grow under one label more than under the other, which is a new shortcut.
+A language model that is asked to paraphrase often adds information from the context or of its own. Texts then grow
+more under one label than under the other, which is a new shortcut.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from collections.abc import Sequence
 from fairlab.rewriting.labelled.label_keeping import Labelled
 from fairlab.text.words import WORD
 
-LONGER = 1.5  # times as many words as its source that a rewrite may have, and the other way round
-FREE = 3  # words more or fewer that any rewrite may have
+LONGER = 1.5  # maximum ratio of words between a rewrite and its source, in either direction
+FREE = 3  # difference in words that is always allowed
 
 
 class SameFacts:
-    """Whether a rewrite holds the numbers and capitalised names of its source, and no others, at about its length.
+    """Check that a rewrite has exactly the numbers and capitalised names of its source, and about its length.
 
-    It reads neither label nor context. What is said of the names it does not see.
+    It uses neither label nor context, and does not see statements about the names.
     """
 
     name = "facts"
 
     def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
-        """See :class:`fairlab.rewriting.labelled.label_keeping.LabelCheck`."""
+        """Return the fault of each rewrite; see :class:`fairlab.rewriting.labelled.label_keeping.LabelCheck`."""
         return [
             differing_facts(item.text, text) or _length(item.text, text) for item, text in zip(items, made, strict=True)
         ]
 
 
 def differing_facts(old: str, new: str) -> str | None:
-    """Whether texts differ in what they name or count, in a few words; None where they do not.
+    """Return a short description of a difference in names or numbers, or None if there is no difference.
 
     Example:
         >>> differing_facts("It cost Anna 30 pounds.", "Anna paid 40 pounds.")
@@ -54,10 +54,10 @@ def _length(old: str, new: str) -> str | None:
 
 
 def _names(text: str) -> Counter[str]:
-    """Capitalised words that no sentence begins with."""
+    """Return the capitalised words that do not begin a sentence."""
     return Counter(match.group(1) for match in re.finditer(r"(?<![.!?:]\s)(?<!^)\b([A-Z]\w+)", text))
 
 
 def _capitals(text: str) -> Counter[str]:
-    """Capitalised words anywhere."""
+    """Return all capitalised words."""
     return Counter(re.findall(r"\b[A-Z]\w+", text))

@@ -1,7 +1,7 @@
-"""Downshift: a text as its summary, abstractive by a model, or extractive where there is none.
+"""Downshift: a text's summary, abstractive if there is a model, otherwise extractive.
 
-Source: Mondal and Lipizzi 2024, section 3.1, "downshifted to a summary" by a BART model. (spaCy, which the paper
-credits with it, has no such function.)
+Source: Mondal and Lipizzi 2024, section 3.1, "downshifted to a summary" by a BART model. (The paper attributes it to
+spaCy, which has no such function.)
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Held = Callable[[str], list[tuple[int, int]]]
 
 
 class ExtractiveSummary:
-    """A third of a text's sentences, those whose words are the most frequent of the text, in their order.
+    """Extractive summary: the third of a text's sentences with the text's most frequent words, in original order.
 
-    No abstractive summary: no word is new, and a text of one sentence stays as it is. Where the text holds a word of
-    the axis, one of the sentences kept does too.
+    It is not abstractive: no word is new, and a text of one sentence stays unchanged. If the text has a word of the
+    axis, so does one of the selected sentences.
 
     Args:
-        held: function from a text to the spans of the words of the axis.
+        held: Function from a text to the spans of the words of the axis.
     """
 
     name = "extractive"
@@ -41,7 +41,7 @@ class ExtractiveSummary:
         self.held = held
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """The summary of every text."""
+        """Return the summary of every text."""
         return [self._one(text) for text in texts]
 
     def _one(self, text: str) -> str:
@@ -58,14 +58,14 @@ class ExtractiveSummary:
 
 
 class ModelSummary:
-    """Summaries by a sequence-to-sequence model, greedily by beams as its own configuration says.
+    """Summaries by a sequence-to-sequence model, with the beam search of its own configuration.
 
     Args:
-        name: folder or hub name of the model, such as ``facebook/bart-large-cnn``.
-        batch_size: number of texts in a forward pass.
+        name: Folder or hub name of the model, such as ``facebook/bart-large-cnn``.
+        batch_size: Number of texts in a forward pass.
 
     Raises:
-        FairlabError: the weights cannot be had.
+        FairlabError: The weights are not available.
     """
 
     def __init__(self, name: str, batch_size: int = 8) -> None:
@@ -77,7 +77,7 @@ class ModelSummary:
         self.model = AutoModelForSeq2SeqLM.from_pretrained(folder, use_safetensors=True, trust_remote_code=False).eval()
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """The summary of every text, at most half as long in tokens; longer texts are cut at the model's length."""
+        """Return the summaries, at most half as long in tokens; longer texts are cut at the model's length."""
         import torch
 
         made: list[str] = []

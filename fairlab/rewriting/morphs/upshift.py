@@ -1,7 +1,7 @@
-"""Upshift: a text with a tenth of its words replaced or joined by others that a language model finds likely there.
+"""Upshift: a text with a tenth of its words replaced or extended by others that a language model finds likely.
 
-Source: Mondal and Lipizzi 2024, section 3.1, "upshifted through contextual word embedding sentence augmentation"; how
-much of a text that changes is not said. The words are chosen here by this project's rule, and never a biaser.
+Source: Mondal and Lipizzi 2024, section 3.1, "upshifted through contextual word embedding sentence augmentation". The
+paper does not give the share of the text that changes. Words are chosen by this project's rule, and never a biaser.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from fairlab.text.pipeline import parse
 from fairlab.text.sentences import sentence_spans
 from fairlab.text.view import Edit, read_view
 
-SHARE = 0.1  # of the words
-TRIED, FEWEST_TRIED = 2, 8  # places that are tried for each one that may change, and at least
-LIKELIEST = (3, 20)  # words of the model at a place, of which one may come in; more where none of the first agrees
-HIDDEN = "X"  # what the parser reads in the place of a word of the axis
-BEFORE = {"JJ": "NN", "RB": "VB"}  # tags of words that may be put in, and how those of the words begin that they join
-SHORTEST = 4  # letters of a word that may be replaced: shorter ones are mostly grammar
-TOKENS = 30  # of a sentence that is added
+SHARE = 0.1  # share of the words that change
+TRIED, FEWEST_TRIED = 2, 8  # positions tried per change, and their minimum number
+LIKELIEST = (3, 20)  # candidates of the model at a position; the larger number is used if none of the first agrees
+HIDDEN = "X"  # replaces a word of the axis in the parser's input
+BEFORE = {"JJ": "NN", "RB": "VB"}  # tags of words that may be inserted, and tag prefixes of the words they modify
+SHORTEST = 4  # minimum letters of a word that may be replaced: shorter ones are mostly function words
+TOKENS = 30  # length of an added sentence
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
-# Neither replaced nor put in: grammar hangs on them, and negation turns a text's sense.
+# Neither replaced nor inserted: grammar depends on them, and negation reverses the meaning of a text.
 GRAMMAR = frozenset(
     """
     not never none nothing nobody neither nor no without hardly barely cannot every each with from that this these those
@@ -46,15 +46,15 @@ Held = Callable[[str], list[tuple[int, int]]]
 
 @dataclass(frozen=True)
 class Place:
-    """A place of a text where a word may be replaced, or another put before it.
+    """Position in a text where a word may be replaced, or another inserted before it.
 
     Attributes:
-        edit: the place in the text, with nothing new yet; of no width where a word is put in.
-        word: number of the word that stands there.
-        query: the sentence with the model's mask there, and for every word that must stay.
-        mask: which of the query's masks it is.
-        around: the sentence before and after the place, with :data:`HIDDEN` for every word that must stay.
-        old: the word that would be replaced; empty where one is put in.
+        edit: Edit at the position, without its new text; of zero width for an insertion.
+        word: Number of the word at the position.
+        query: Sentence with the model's mask at the position and for every protected word.
+        mask: Index of the position's mask among the masks of the query.
+        around: Sentence before and after the position, with :data:`HIDDEN` for every protected word.
+        old: Word to be replaced, or empty for an insertion.
     """
 
     edit: Edit
@@ -66,38 +66,38 @@ class Place:
 
     @property
     def unchanged(self) -> str:
-        """The sentence as it is."""
+        """Return the original sentence."""
         return f"{self.around[0]}{self.old}{self.around[1]}"
 
     def inserted_as(self, word: str) -> str:
-        """A word as it stands at the place, with a blank where it is put before another."""
+        """Return a word as written at the position, with a blank if it is inserted before another word."""
         return word if self.old else f"{word} "
 
     def inserted(self, word: str) -> str:
-        """The sentence with a word at the place."""
+        """Return the sentence with a word at the position."""
         return f"{self.around[0]}{self.inserted_as(word)}{self.around[1]}"
 
 
 class WordUpshift:
-    """Replaces words, or puts words before them, by one of those a masked LM finds likeliest there, where it agrees.
+    """Upshift that replaces or inserts words that a masked LM finds likely and that agree grammatically.
 
-    A place, a word or by a coin the gap before it, is asked about by itself. Words of the axis, words in addresses and
-    code, capitalised and short words are not replaced; words of the axis, short words, negations and the like, and
-    words that stand in the sentence already do not come in. A word agrees that has the part of speech, number and tense
-    of the one it replaces, or is an adverb or adjective that belongs to the word it is put before, and leaves the parts
-    of speech of all other words as they were. Places are tried in an order drawn at random until a tenth of the words
-    are changed, no two side by side, or twice as many places were tried. The three likeliest words are tried, and
-    where none of them agrees with a text, twenty. Words of the axis are hidden from the model, the parser and the
-    choice of places, so that copies of one text that differ in them alone change alike and no member gets words of its
-    own.
+    Each position, a word or, by a coin flip, the gap before it, has its own query. Words of the axis, words in
+    addresses and code, and capitalised and short words are not replaced. Words of the axis, short words, negations and
+    the like, and words that are already in the sentence are not inserted. A word agrees if it has the part of speech,
+    number and tense of the word it replaces, or is an adverb or adjective that modifies the next word; in both cases
+    the parts of speech of all other words must not change. Positions are tried in random order until a tenth of the
+    words are changed, no two of them adjacent, or twice that number of positions has been tried. The three likeliest
+    words are tried, then twenty if none of them agrees with a text. Words of the axis are hidden from the model, the
+    parser and the choice of positions, so copies of a text that differ only in these words change in the same way and
+    no member gets words of its own.
 
     Args:
-        backbone: a masked LM with its tokenizer.
-        held: function from a text to the spans that must stay: the words of the axis.
-        seed: seed that decides, with the text less the words of the axis, which words change.
+        backbone: Masked LM with its tokenizer.
+        held: Function from a text to the protected spans: the words of the axis.
+        seed: Seed that, together with the text without words of the axis, determines which words change.
 
     Raises:
-        CannotScore: the backbone is no masked LM.
+        CannotScore: The backbone is not a masked LM.
     """
 
     name = "word"
@@ -107,7 +107,7 @@ class WordUpshift:
         self.held, self.seed = held, seed
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """Every text upshifted; one without a word that may change stays as it is."""
+        """Return every text after the upshift; a text without a word that may change is unchanged."""
         views = [read_view(text) for text in texts]
         places = [self._places(view.text) for view in views]
         asked = list(dict.fromkeys(place.query for some, _ in places for place in some))
@@ -121,7 +121,7 @@ class WordUpshift:
         return [view.write(fitted_edits(view.text, found[number])) for number, view in enumerate(views)]
 
     def _places(self, text: str) -> tuple[list[Place], int]:
-        """The places to try, in their order, and how many of them may change."""
+        """Return the positions to try, in order, and the number of them that may change."""
         held = self.held(text)
         stay = [*held, *protected_spans(text)]
         words = [match.span() for match in WORD.finditer(text)]
@@ -167,7 +167,7 @@ class WordUpshift:
         )
 
     def _agreeing(self, offered: Mapping[Place, Sequence[str]]) -> dict[Place, str]:
-        """The word that comes to each place: the first offered that agrees; places without one are left out."""
+        """Return the first candidate that agrees at each position, omitting positions without one."""
         made = [one for place, some in offered.items() for one in (place.unchanged, *map(place.inserted, some)) if some]
         parsed = dict(zip(dict.fromkeys(made), parse(dict.fromkeys(made)), strict=True))
         found = {}
@@ -178,7 +178,7 @@ class WordUpshift:
         return found
 
     def _fitting(self, place: Place, likely: Sequence[Sequence[str]], likeliest: int) -> list[str]:
-        """Those of the likeliest words that may come in; none of a place beyond the model's length."""
+        """Return the likeliest words that may be used; empty for a position beyond the model's length."""
         barred = {match.group().casefold() for match in WORD.finditer(place.unchanged)} | GRAMMAR
         words = likely[place.mask][:likeliest] if place.mask < len(likely) else []
         fitting = [word for word in words if len(word) >= SHORTEST and word.casefold() not in barred]
@@ -186,7 +186,7 @@ class WordUpshift:
 
 
 def _with(stand_in: str, text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> str:
-    """A part of a text with a word in the place of spans of it."""
+    """Return a part of a text with its spans replaced by a word."""
     pieces, position = list[str](), start
     for first, last in spans:
         pieces += [text[position:first], stand_in]
@@ -195,7 +195,7 @@ def _with(stand_in: str, text: str, start: int, end: int, spans: Sequence[tuple[
 
 
 def _chosen(places: Sequence[Place], words: Mapping[Place, str], number: int) -> list[Edit]:
-    """So many edits, the first that agree and are not side by side."""
+    """Return the first ``number`` edits that agree and are not adjacent."""
     found: list[Place] = []
     for place in places:
         if place in words and len(found) < number and all(_apart(place, one, words) for one in found):
@@ -208,7 +208,7 @@ def _apart(one: Place, other: Place, words: Mapping[Place, str]) -> bool:
 
 
 def _agrees(place: Place, before: Any, after: Any) -> bool:
-    """Whether the word that came to a place has the old one's tag, or belongs to the next one, and no tag changed."""
+    """Return whether the new word has the old one's tag, or modifies the next one, and no other tag changed."""
     tags, new_tags = ([token.tag_ for token in doc] for doc in (before, after))
     at = next((k for k, token in enumerate(after) if token.idx == len(place.around[0])), None)
     if at is None:
@@ -221,7 +221,7 @@ def _agrees(place: Place, before: Any, after: Any) -> bool:
 
 
 def _may_change(text: str, start: int, end: int) -> bool:
-    """Whether a word may be replaced: long enough, in lower case, no part of another word, and no grammar."""
+    """Return whether a word may be replaced: long enough, lower case, not part of a compound or a function word."""
     return (
         text[start].islower()
         and end - start >= SHORTEST
@@ -233,26 +233,26 @@ def _may_change(text: str, start: int, end: int) -> bool:
 
 
 class SentenceUpshift:
-    """Appends a sentence that a causal LM continues the text with, greedily.
+    """Upshift that appends a sentence: the greedy continuation of the text by a causal LM.
 
     Args:
-        backbone: a causal LM with its tokenizer.
-        held: not used, as nothing of the text changes; taken because every upshift is built with it.
-        seed: not used, as greedy decoding draws nothing; taken because every upshift is built with a seed.
+        backbone: Causal LM with its tokenizer.
+        held: Unused, because the original text does not change; accepted because every upshift is built with it.
+        seed: Unused, because greedy decoding is deterministic; accepted because every upshift is built with a seed.
 
     Raises:
-        CannotScore: the backbone is no causal LM.
+        CannotScore: The backbone is not a causal LM.
     """
 
     name = "sentence"
 
     def __init__(self, backbone: Backbone, held: Held, seed: int = 0) -> None:
         del held, seed
-        CausalLM(backbone)  # says so where it is none
+        CausalLM(backbone)  # raises an error for other models
         self.backbone = backbone
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
-        """Every text with one sentence more; one for which the model has nothing to add stays as it is."""
+        """Return every text with one more sentence; a text is unchanged if the model has no continuation."""
         return [f"{text} {self._sentence(text)}".rstrip() for text in texts]
 
     def _sentence(self, text: str) -> str:
