@@ -38,7 +38,7 @@ class Name:
 
     @property
     def is_counted(self) -> bool:
-        """Return whether the name was counted or chosen by hand; other names are found, but not used instead of others."""
+        """Return whether the name was counted or chosen by hand; other names are found, but never inserted."""
         return self.source.startswith(("census", "by hand"))
 
 
