@@ -49,8 +49,8 @@ class CounterfactualData(Streamed):
             ``fairlab.augment``; see :func:`fairlab.data.groups.read_groups`.
         validation: number of groups, or a fraction below 1, held out from a file without splits.
         test: number of groups, or a fraction below 1, reserved for evaluation, for a file without splits; they are
-            not used for training or model selection. None uses the number ``validation`` if the groups were made from
-            ``input``, and 0 otherwise.
+            not used for training or model selection. None uses ``validation`` if the groups were made from ``input``,
+            and 0 otherwise.
         batch_size: number of groups in a training batch, over all processes.
         encoder: the backbone whose tokenizer and maximal length are used.
         epochs: number of passes over the training groups.
@@ -128,7 +128,7 @@ class CounterfactualData(Streamed):
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """Return the texts of ``data.input``, from which an augmentation makes the groups; None if there are none."""
+        """Return the texts of ``data.input``, from which an augmentation makes the groups; None if ``input`` is not set."""
         return settings["input"]
 
     @property

@@ -139,7 +139,7 @@ class PackedText(Loading):
                 )
 
     def blocks(self, split: str) -> int:
-        """Return the number of blocks of a split, the last of which may be shorter."""
+        """Return the number of blocks of a split; the last block may be shorter."""
         return -(-len(self.tokens[split]) // (self.block - 2))
 
     @property

@@ -361,7 +361,7 @@ class Judged:
     """All measurements of an ensemble.
 
     Attributes:
-        parts: scored texts: ``test``, ``validation``, and every held-out data set by name.
+        parts: scored texts: ``test``, ``validation``, and every held-out dataset by name.
         features: names of the F source scores.
         source_scores: source scores (N, F) of the texts of ``test``.
         contributions: weight of each source (F,) for each harm, in [0, 1]; empty for a model without weights.

@@ -129,7 +129,7 @@ class Lexicon:
         """Return the lexicon restricted to some of its attributes.
 
         Raises:
-        FairlabError: an attribute is unknown or repeated, or there are fewer than two.
+            FairlabError: an attribute is unknown or repeated, or there are fewer than two.
         """
         if unknown := [name for name in attributes if name not in self.attributes]:
             raise FairlabError(

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from fairlab.text.cleaning import clean
 
-# First character that requires cleaning. Most texts have none, and then this search is the only cost.
+# First character that requires cleaning. Most texts do not have one, and then this search is the only cost.
 _UNUSUAL = re.compile(
     r"""[^A-Za-z0-9 ,':À-ÖØ-öø-ž£…]
     (?:(?<=[^.!?;()"$#@/–—-])  # any sign but these, which are usual by themselves:

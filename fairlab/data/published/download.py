@@ -28,7 +28,7 @@ def locate(name: str, path: str | Path | None = None) -> Path:
         path: explicit path, which takes precedence over all other sources.
 
     Raises:
-        DataUnavailable: no source has the file; the message is one sentence that lists what was tried.
+        DataUnavailable: no source has the file; the message is one sentence that lists the sources tried.
     """
     if path is not None:
         if not Path(path).is_file():

@@ -70,7 +70,7 @@ class Task:
         layouts: column names for each published form of the task: first text, second text (if any), answers (if any)
             and label. The first layout whose columns are all present is used.
         files: file of each split below ``FAIRLAB_DATA``; several if a split is published in parts.
-        hub: name of the data set on the hub, and of its configuration.
+        hub: name of the dataset on the hub, and of its configuration.
         written: labels as written in the files, if they differ from the labels' names.
         columns: names of the columns of a file without a header.
         options: whether the task is to choose an answer; the labels are then the positions of the answers.
