@@ -128,7 +128,7 @@ class CounterfactualData(Streamed):
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """Return the texts of ``data.input``, from which an augmentation makes the groups; None if ``input`` is not set."""
+        """Return the source of the texts from which an augmentation makes the groups: ``data.input``, or None."""
         return settings["input"]
 
     @property
