@@ -1,7 +1,7 @@
-"""Abusive language to compare a data set with: tweets labelled by people, or a file of one's own.
+"""Abusive language for comparison with a dataset: tweets labelled by people, or a custom file.
 
-Source: Davidson et al. 2017, "Automated Hate Speech Detection and the Problem of Offensive Language"; of its three
-classes the one that is neither is left out.
+Source: Davidson et al. 2017, "Automated Hate Speech Detection and the Problem of Offensive Language"; the class
+"neither" of its three classes is left out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fairlab.types import FairlabError, Row
 
 NAME = "hate_speech_offensive/labeled_data.csv"
 CLASSES = {"0": "hate", "1": "offensive"}
-UNSORTED = "all"  # the category of entries that have none
+UNSORTED = "all"  # category of entries without one
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class AbusiveReference:
     """Abusive entries.
 
     Attributes:
-        path: the file that the texts were read from.
+        path: file that the texts were read from.
         texts: the abusive texts, which are never printed.
         categories: category of each text.
     """
@@ -34,7 +34,7 @@ class AbusiveReference:
     categories: list[str]
 
     def sample(self, entries: int | None, seed: int) -> AbusiveReference:
-        """Some of the entries, drawn without replacement and in their order; all where there are no more."""
+        """Return a sample of the entries, drawn without replacement and kept in order; all if there are no more."""
         if entries is None or entries >= len(self.texts):
             return self
         chosen = sorted(random.Random(seed).sample(range(len(self.texts)), entries))
@@ -42,16 +42,16 @@ class AbusiveReference:
 
 
 def read_comparison(path: str | None = None, *, field: str = "text", category: str | None = None) -> AbusiveReference:
-    """The comparison set.
+    """Read the comparison set.
 
     Args:
-        path: a file that ``read_rows`` takes; None takes the tweets of Davidson et al.
-        field: name of the column that holds the text, in a file of one's own.
-        category: name of the column that holds the category, in a file of one's own; None puts all texts in one.
+        path: path of a file that ``read_rows`` accepts; None takes the tweets of Davidson et al.
+        field: name of the column that holds the text, in a custom file.
+        category: name of the column that holds the category, in a custom file; None puts all texts in one category.
 
     Raises:
-        DataUnavailable: the file cannot be had.
-        FairlabError: no entry can be read, or one has no category.
+        DataUnavailable: the file is unavailable.
+        FairlabError: no entry can be read, or an entry has no category.
     """
     file = locate(NAME, path)
     tweets = path is None

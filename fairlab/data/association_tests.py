@@ -1,4 +1,4 @@
-"""Association tests of one's own: sets of words or sentences in YAML or JSON, or sent-bias's file of one test."""
+"""Custom association tests: sets of words or sentences in YAML or JSON, or a sent-bias file of one test."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from fairlab.types import FairlabError
 ENDINGS = (".yaml", ".yml", ".json", ".jsonl")
 KNOWN = ("axis", "templates", "tests")
 SETS = ("targets", "attributes")
-PLACE = "{}"  # where a template takes a text
+PLACE = "{}"  # gap of a template, filled with a text
 
 
 @dataclass(frozen=True)
 class OwnTests:
-    """The tests of a file.
+    """Tests of a file.
 
     Attributes:
-        axis: the axis of people that they are about; empty where the file does not say it.
-        tests: the tests by the name that readings have.
+        axis: axis of people that the tests are about; empty if the file does not name it.
+        tests: tests by the name used for readings.
     """
 
     axis: str
@@ -32,21 +32,21 @@ class OwnTests:
 
 
 def is_file_of_tests(name: str) -> bool:
-    """Whether a test is named by a file of one's own."""
+    """Return whether a test's name refers to a custom file."""
     return name.endswith(ENDINGS)
 
 
 def read_own_tests(path: Path) -> OwnTests:
-    """The tests of a file, checked.
+    """Read and check the tests of a file.
 
-    A file of sent-bias (``targ1``, ``targ2``, ``attr1``, ``attr2``) is one test, named by the file. Any other has
-    ``tests``: each has ``targets``, two or more sets by name, and ``attributes``, two sets by name. With two targets a
-    test is ``FILE_TEST``; with three or more each pair of them is one, ``FILE_TEST_FIRST_vs_SECOND``. Every text is put
-    into each of the file's ``templates``, where it has some.
+    A file of sent-bias (``targ1``, ``targ2``, ``attr1``, ``attr2``) is one test, named after the file. Any other file
+    has ``tests``: each has ``targets``, two or more sets by name, and ``attributes``, two sets by name. A test with two
+    targets is named ``FILE_TEST``. With three or more targets each pair is a test, named ``FILE_TEST_FIRST_vs_SECOND``.
+    If the file has ``templates``, every text is inserted into each of them.
 
     Raises:
-        FairlabError: there is no such file, a key is unknown, a set is empty or a text stands in two sets; one sentence
-            that names the file and the key.
+        FairlabError: there is no such file, a key is unknown, a set is empty or a text is in two sets; the message is
+            one sentence that names the file and the key.
     """
     if not path.is_file():
         raise FairlabError(f"{path} is not a file; give a file of association tests, or the name of one, such as 6b")
@@ -70,7 +70,7 @@ def read_own_tests(path: Path) -> OwnTests:
 
 
 def _tests(sets: Any, templates: Sequence[str], place: str) -> Iterator[tuple[str, AssociationTest]]:
-    """Every pair of a test's targets, with the ending of its name."""
+    """Yield every pair of a test's targets, with the ending of its name."""
     if not isinstance(sets, dict):
         raise FairlabError(f"{place} has no sets; give {' and '.join(SETS)}")
     _refuse_unknown(sets, SETS, place)
@@ -93,12 +93,12 @@ def _tests(sets: Any, templates: Sequence[str], place: str) -> Iterator[tuple[st
 
 
 def _words(texts: Sequence[str], templates: Sequence[str]) -> list[str]:
-    """The word of every sentence that a set's texts give in the templates, in the order of the sentences."""
+    """Return the word of each sentence formed from a set's texts and the templates, in the order of the sentences."""
     return list({template.replace(PLACE, one): one for template in templates for one in texts}.values())
 
 
 def _texts(sets: Any, templates: Sequence[str], place: str) -> dict[str, tuple[str, ...]]:
-    """Texts of each set by its name, put into every template."""
+    """Return the texts of each set by its name, inserted into every template."""
     if not isinstance(sets, dict) or not sets:
         raise FairlabError(f"{place} has no sets; give each its name and a list of texts")
     found = {}
@@ -123,5 +123,5 @@ def _refuse_unknown(content: Mapping[Any, Any], known: Sequence[str], place: str
 
 
 def _in_keys(name: object) -> str:
-    """A name as keys of readings have it."""
+    """Return a name in the form used in keys of readings."""
     return str(name).lower().replace(" ", "_").replace("-", "_").replace("/", "_")

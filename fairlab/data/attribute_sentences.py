@@ -1,6 +1,6 @@
 """Sentences with a word of an attribute, and sentences with a neutral word, for methods that compare such words.
 
-They are found in plain text by word lists, as DPCE and ADEPT do (Kaneko and Bollegala 2021, section 4.1; Yang et al.
+They are found in plain text with word lists, as DPCE and ADEPT do (Kaneko and Bollegala 2021, section 4.1; Yang et al.
 2023; and their code), or are the versions of counterfactual groups.
 """
 
@@ -40,11 +40,11 @@ SPLITS = ("train", "validation")
 
 @dataclass(frozen=True)
 class Sentence:
-    """A text with the word it is read for.
+    """A text with its listed word.
 
     Attributes:
         token_ids: token ids of the sentence, special ones included.
-        targets: positions of the word's tokens; empty where a version of a group differs in none.
+        targets: positions of the word's tokens; empty if a version of a group has no differing tokens.
         kind: number of the sentence's kind: 0 is neutral, attributes are counted from 1.
     """
 
@@ -55,7 +55,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class SentenceBatch(Batch):
-    """B sentences of one or several kinds.
+    """Batch of B sentences of one or several kinds.
 
     Attributes:
         input_ids: token ids (B, T), padded.
@@ -71,7 +71,7 @@ class SentenceBatch(Batch):
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence], padding_id: int) -> SentenceBatch:
-        """Sentences padded to the longest."""
+        """Return the sentences as a batch, padded to the longest."""
         input_ids, attention_mask = pad([sentence.token_ids for sentence in sentences], padding_id)
         targets = torch.zeros_like(input_ids, dtype=torch.bool)
         for row, sentence in enumerate(sentences):
@@ -79,34 +79,34 @@ class SentenceBatch(Batch):
         return cls(input_ids, attention_mask, targets, torch.tensor([sentence.kind for sentence in sentences]))
 
     def __getitem__(self, rows: Tensor) -> SentenceBatch:
-        """Some of the sentences."""
+        """Return some of the sentences."""
         return SentenceBatch(self.input_ids[rows], self.attention_mask[rows], self.targets[rows], self.kinds[rows])
 
     def __len__(self) -> int:
-        """Number of sentences."""
+        """Return the number of sentences."""
         return len(self.kinds)
 
 
 class AttributeSentences(Loading):
-    """Sentences of plain text by the listed words they hold, in batches of one kind each, in random order.
+    """Sentences of plain text that hold listed words, in batches of one kind each, in random order.
 
     Args:
         paths: plain-text files, folders of ``.txt`` files, or ``embedded/NAME``, as for a corpus.
         axis: name of the lexicon whose words and stereotyped words are the lists, such as ``gender``.
-        lists: published lists instead: a file of one word a line by attribute, and one by ``neutral``; lines of the
-            attributes' files correspond. Each is a name below ``FAIRLAB_DATA``.
-        mixed: what becomes of a sentence with words of several attributes. ``drop``: it is left out, and every other
-            one counts once, for its first listed word (DPCE). ``keep``: it counts once for every word (ADEPT). A
-            sentence without any counts once for every stereotyped word.
-        at_least: corresponding words of the attributes are used equally often: as often as the rarest of them, or not
-            at all if that is less than this; None uses all (DPCE).
+        lists: published lists used instead: for each attribute and for ``neutral``, a file with one word per line; the
+            lines of the attributes' files correspond. Each file is a name below ``FAIRLAB_DATA``.
+        mixed: treatment of a sentence with words of several attributes. ``drop``: it is left out, and every other
+            sentence counts once, for its first listed word (DPCE). ``keep``: it counts once for every word (ADEPT). A
+            sentence without attribute words counts once for every stereotyped word.
+        at_least: minimal frequency of the rarest of corresponding words. Such words are used as often as the rarest of
+            them, or not at all if that is less than ``at_least``; None uses all (DPCE).
         validation: number of sentences of each kind, or a fraction below 1, held out by their hash.
         batch_size: number of sentences in a training batch, over all processes.
-        limit: number of training sentences of each kind at most; None uses all.
+        limit: maximal number of training sentences of each kind; None uses all.
         encoder: the backbone whose tokenizer and maximal length are used.
         epochs: number of passes over the sentences, each as long as the smallest kind allows.
         seed: seed of the order of the batches.
-        augmentation: must be None: augmentations work on other kinds of data.
+        augmentation: must be None, as augmentations work on other kinds of data.
 
     Attributes:
         sentences: for each split, the neutral sentences, then those of each attribute.
@@ -170,16 +170,16 @@ class AttributeSentences(Loading):
 
     @property
     def sentences(self) -> dict[str, list[Sentence]]:
-        """All sentences of a split: neutral ones, then those of each attribute."""
+        """Return all sentences of each split: neutral ones, then those of each attribute."""
         return {split: [sentence for kind in kinds for sentence in kind] for split, kinds in self.by_kind.items()}
 
     @property
     def total_batches(self) -> int:
-        """Number of training batches over all epochs."""
+        """Return the number of training batches over all epochs."""
         return len(self._batches())
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about the data: files by hash, sentences of each kind."""
+        """Return the facts for the record: files by hash, and the number of sentences of each kind."""
         counts = {
             f"{split}_{name}": len(kind)
             for split, kinds in self.by_kind.items()
@@ -194,27 +194,27 @@ class AttributeSentences(Loading):
         }
 
     def fingerprints(self) -> Fingerprints:
-        """Of the training sentences."""
+        """Return fingerprints of the training sentences."""
         return self._seen
 
     def axes(self) -> frozenset[str]:
-        """The lexicon's; published lists are of gender."""
+        """Return the lexicon's axis; the axis of published lists is gender."""
         return frozenset([self.axis])
 
     def sizes(self) -> dict[str, int]:
-        """What one pass goes through, on average, padding not counted."""
+        """Return the average number of sentences and tokens in one pass, padding excluded."""
         count = self.total_batches // self.epochs * self.batch_size
         sentences = self.sentences["train"]
         tokens = sum(len(sentence.token_ids) for sentence in sentences)
         return {"sentences": count, "tokens": count * tokens // len(sentences)}
 
     def train_dataloader(self) -> DataLoader[int]:
-        """Batches of all epochs as one stream; a resumed run skips those it has used."""
+        """Return batches of all epochs as one stream; a resumed run skips those it has used."""
         done = batches_done(self.trainer)
         return self._loader("train", self._batches(skip=done))
 
     def val_dataloader(self) -> DataLoader[int]:
-        """Batches of the validation sentences, kind by kind, always in the same order."""
+        """Return batches of the validation sentences, kind by kind, always in the same order."""
         batches: list[list[int]] = []
         start = 0
         for kind in self.by_kind["validation"]:
@@ -236,7 +236,7 @@ class AttributeSentences(Loading):
 
 
 def tokenized(found: Sequence[Found], encoder: Backbone) -> list[Sentence]:
-    """The sentences as tokens; those whose word is cut off by the maximal length are left out."""
+    """Tokenize sentences; sentences whose word is cut off by the maximal length are left out."""
     if not found:
         return []
     encoded = encoder.tokenizer(
@@ -251,10 +251,10 @@ def tokenized(found: Sequence[Found], encoder: Backbone) -> list[Sentence]:
 
 
 def group_sentences(data: CounterfactualData, split: str) -> list[Sentence]:
-    """The versions of counterfactual groups as sentences, group by group, the neutral version first.
+    """Return the versions of counterfactual groups as sentences, group by group, the neutral version first.
 
-    The target of an attribute's version are the tokens in which it differs from the neutral one; that of the neutral
-    version are the tokens in which it differs from any of them, which stand in their places.
+    The targets of an attribute's version are the tokens that differ from the neutral version. The targets of the
+    neutral version are the tokens at the corresponding positions, for all of the attributes' versions together.
     """
     sentences = []
     for neutral, *versions in data.token_ids[split]:
@@ -270,7 +270,7 @@ def group_sentences(data: CounterfactualData, split: str) -> list[Sentence]:
 
 
 def sentences_of(data: object, split: str) -> list[Sentence]:
-    """The sentences of a split of either kind of data.
+    """Return the sentences of a split, from either kind of data.
 
     Raises:
         FairlabError: the data is of another kind.
@@ -285,10 +285,10 @@ def sentences_of(data: object, split: str) -> list[Sentence]:
 
 
 def as_sentences(batch: SentenceBatch | GroupBatch, sentences: Sequence[Sentence], padding_id: int) -> SentenceBatch:
-    """A batch of either kind of data as sentences.
+    """Convert a batch of either kind of data to sentences.
 
     Args:
-        batch: a batch of groups, or of sentences, which is returned as it is.
+        batch: batch of groups, or of sentences, which is returned unchanged.
         sentences: all sentences of the batch's split, see :func:`group_sentences`; used for groups only.
         padding_id: token id of the tokenizer's padding.
     """

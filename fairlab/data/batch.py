@@ -1,4 +1,4 @@
-"""What batches have in common: they can be moved to another device."""
+"""Base class of batches, which can be moved to another device."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from torch import Tensor
 
 
 class Batch:
-    """A batch of training items: a dataclass of tensors, and what goes with them."""
+    """A batch of training items: a dataclass of tensors and their metadata."""
 
     def to(self, device: torch.device, non_blocking: bool = False) -> Self:
-        """The batch with its tensors on another device."""
+        """Return the batch with its tensors on another device."""
         batch: Any = self
         values = {field.name: getattr(batch, field.name) for field in fields(batch)}
         tensors = {name: value for name, value in values.items() if isinstance(value, Tensor)}

@@ -15,8 +15,8 @@ class BucketedBatches:
     """Batches of positions, similar lengths together, over all epochs as one stream.
 
     An epoch is a random permutation cut into pools of 50 batches; each pool is sorted by length and cut into batches,
-    and the batches are shuffled. Every item appears once an epoch; only the last batch of an epoch is smaller. The
-    stream depends on ``seed`` alone, so a run continues after ``skip`` batches as if it had never stopped.
+    and the batches are shuffled. Every item appears once per epoch; only the last batch of an epoch is smaller. The
+    stream depends on ``seed`` alone, so a run that resumes after ``skip`` batches sees the same remaining stream.
 
     Args:
         lengths: length of every item, such as its number of tokens.
@@ -34,7 +34,7 @@ class BucketedBatches:
         self.skip = skip
 
     def __len__(self) -> int:
-        """Number of batches over all epochs, those skipped included."""
+        """Return the number of batches over all epochs, including skipped ones."""
         return self.epochs * -(-len(self.lengths) // self.batch_size)
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -45,7 +45,7 @@ class BucketedBatches:
                 yield batch
 
     def epoch(self, epoch: int) -> list[list[int]]:
-        """The batches of one epoch, the smaller ones last."""
+        """Return the batches of one epoch, the smaller ones last."""
         generator = torch.Generator().manual_seed(seed_of(self.seed, epoch))
         order = torch.randperm(len(self.lengths), generator=generator)
         full: list[torch.Tensor] = []
@@ -59,10 +59,11 @@ class BucketedBatches:
 
 
 class AlternatingBatches:
-    """Batches of one kind of item each, as many of every kind, in random order, over all epochs as one stream.
+    """Batches of one kind of item each, with an equal number per kind, in random order, over all epochs as one stream.
 
-    An epoch takes as many whole batches of each kind as the smallest kind has (one smaller batch where it has none),
-    drawn anew from the larger ones. The stream depends on ``seed`` alone and continues after ``skip`` batches.
+    The number of batches per kind in an epoch is the number of whole batches of the smallest kind (one smaller batch if
+    it has no whole one). Items of larger kinds are drawn again in each epoch. The stream depends on ``seed`` alone and
+    can be resumed after ``skip`` batches.
 
     Args:
         lengths: for each kind, the length of every item; positions count through all kinds in order.
@@ -83,7 +84,7 @@ class AlternatingBatches:
         self.skip = skip
 
     def __len__(self) -> int:
-        """Number of batches over all epochs, those skipped included."""
+        """Return the number of batches over all epochs, including skipped ones."""
         return self.epochs * self.each * len(self.kinds)
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -94,7 +95,7 @@ class AlternatingBatches:
                 yield batch
 
     def epoch(self, epoch: int) -> list[list[int]]:
-        """The batches of one epoch."""
+        """Return the batches of one epoch."""
         drawn = [
             [start + position for position in batch]
             for start, kind in zip(self.starts, self.kinds, strict=True)

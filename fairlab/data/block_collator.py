@@ -1,4 +1,4 @@
-"""Blocks of entries' pieces as one padded batch, in which no piece sees another."""
+"""Collation of blocks of pieces into one padded batch, in which pieces do not attend to other pieces."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from torch import Tensor
 
 from fairlab.data.batch import Batch
 
-NOT_SCORED = -100  # torch's cross-entropy leaves it out
+NOT_SCORED = -100  # ignored by torch's cross-entropy
 
 
 @dataclass(frozen=True)
 class PackedBatch(Batch):
-    """B blocks of T tokens, each of several entries behind one another.
+    """Batch of B blocks of T tokens, each with several consecutive entries.
 
     Attributes:
         input_ids: token ids (B, T), padded.
-        position_ids: position of each token in its entry, (B, T); they start again from 0 at each entry, by which the
-            model keeps entries apart.
+        position_ids: position of each token in its entry, (B, T); restarts from 0 at each entry, by which the model
+            keeps entries apart.
         targets: the next token of the same entry, (B, T); ``NOT_SCORED`` at the last one and at padding.
         positions: position of each block in its split, (B,).
     """
@@ -32,7 +32,7 @@ class PackedBatch(Batch):
 
 
 def collated(blocks: Sequence[Sequence[Sequence[int]]], positions: Sequence[int], padding_id: int) -> PackedBatch:
-    """Return blocks as one batch, padded to the fullest; each padding token is a piece of its own."""
+    """Return blocks as one batch, padded to the fullest; each padding token is a separate piece."""
     longest = max(sum(map(len, pieces)) for pieces in blocks)
     shape = (len(blocks), longest)
     input_ids, position_ids = torch.full(shape, padding_id), torch.zeros(shape, dtype=torch.long)

@@ -1,4 +1,4 @@
-"""A random order of any number of blocks that is computed where it is asked for, so that memory does not grow."""
+"""Random order of any number of blocks, computed on demand so that memory use stays constant."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ class BlockBatches:
     """Batches of block numbers over all epochs as one stream.
 
     Every epoch is a random order of the blocks, cut into batches; only its last batch may be smaller. The order depends
-    on ``count`` and ``seed`` alone. A batch is computed from its number, so a resumed run skips any number at once.
+    on ``count`` and ``seed`` alone. A batch is computed from its number, so a resumed run can skip any number at once.
 
     Args:
-        count: number of blocks that an epoch goes through.
+        count: number of blocks in an epoch.
         batch_size: number of blocks in a batch.
         epochs: number of passes.
         seed: seed of the order.
         skip: number of batches at the start that were already used.
-        there: number of blocks that there are; where they are fewer than ``count``, the first come again. None: as
-            many as ``count``.
+        there: number of existing blocks; if it is below ``count``, the first blocks are repeated. None means
+            ``count``.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class BlockBatches:
         self.there = count if there is None else there
 
     def __len__(self) -> int:
-        """Number of batches over all epochs, those skipped included."""
+        """Return the number of batches over all epochs, including skipped ones."""
         return self.epochs * -(-self.count // self.batch_size)
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -44,7 +44,7 @@ class BlockBatches:
             yield self.batch(number)
 
     def batch(self, number: int) -> list[int]:
-        """The blocks of one batch of the stream."""
+        """Return the blocks of one batch of the stream."""
         epoch, place = divmod(number, -(-self.count // self.batch_size))
         start = place * self.batch_size
         places = np.arange(start, min(start + self.batch_size, self.count), dtype=np.uint64)
@@ -53,15 +53,15 @@ class BlockBatches:
 
 
 def permuted(places: NDArray[np.uint64], count: int, key: str) -> NDArray[np.uint64]:
-    """What stands at some places of a random order of 0..count-1.
+    """Return the items at some places of a random order of 0..count-1.
 
-    A Feistel network permutes the next power of four; what falls outside of 0..count-1 is permuted again until it falls
-    inside, which keeps it a permutation ("cycle walking").
+    A Feistel network permutes the next power of four. Values outside of 0..count-1 are permuted again until they are
+    inside, which keeps the result a permutation ("cycle walking").
 
     Args:
         places: places in 0..count-1, (P,).
         count: number of items, at least 1.
-        key: what the order depends on beside ``count``.
+        key: key that determines the order, in addition to ``count``.
 
     Source: Black and Rogaway 2002, "Ciphers with Arbitrary Finite Domains", section 5.
 
@@ -79,7 +79,7 @@ def permuted(places: NDArray[np.uint64], count: int, key: str) -> NDArray[np.uin
 
 
 def _round_trip(values: NDArray[np.uint64], half: int, keys: list[np.uint64]) -> NDArray[np.uint64]:
-    """Values of ``2 * half`` bits, each to another one."""
+    """Permute values of ``2 * half`` bits."""
     shift, mask = np.uint64(half), np.uint64((1 << half) - 1)
     left, right = values >> shift, values & mask
     for key in keys:
@@ -88,7 +88,7 @@ def _round_trip(values: NDArray[np.uint64], half: int, keys: list[np.uint64]) ->
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Bits spread over all 64: the last steps of SplitMix64 (Steele et al. 2014)."""
+    """Spread bits over all 64: the last steps of SplitMix64 (Steele et al. 2014)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))

@@ -22,7 +22,7 @@ SPLITS = ("train", "validation")
 
 @dataclass(frozen=True)
 class TextBatch(Batch):
-    """B texts.
+    """Batch of B texts.
 
     Attributes:
         input_ids: token ids (B, T), padded.
@@ -40,17 +40,17 @@ class Corpus(Streamed):
 
     Args:
         paths: plain-text files, folders of ``.txt`` files, or ``embedded/NAME`` for the training sentences of groups
-            that come with fairlab; a relative path may also lie below ``FAIRLAB_DATA``.
-        windows: numbers of tokens by which every paragraph is cut, once for each: consecutive sentences are joined up
-            to so many; 0 leaves every sentence alone.
-        validation: share of the paragraphs held out, above 0 and below 1; which ones depends on their text alone.
+            that come with fairlab; a relative path may also be below ``FAIRLAB_DATA``.
+        windows: numbers of tokens; every paragraph is cut once for each number. Consecutive sentences are joined up to
+            this number; 0 leaves every sentence alone.
+        validation: share of the paragraphs held out, above 0 and below 1; the choice depends on their text alone.
         batch_size: number of texts in a training batch, over all processes.
-        limit: number of training texts at most, from the first; None uses all.
+        limit: maximal number of training texts, from the first; None uses all.
         encoder: the backbone whose tokenizer and maximal length are used.
         epochs: number of passes over the training texts.
         seed: seed of the order of the batches.
-        augmentation: an augmentation that gives the texts that take the place of one, such as ``cda_text``; None leaves
-            texts as they are.
+        augmentation: augmentation that returns replacements for a text, such as ``cda_text``; None leaves texts
+            unchanged.
 
     Attributes:
         texts: the texts of each split.
@@ -117,7 +117,7 @@ class Corpus(Streamed):
                 self.num_truncated += len(ids) >= self.encoder.max_length
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about the data: files by hash, sizes, what was cut."""
+        """Return the facts for the record: files by hash, sizes, and the number of truncated texts."""
         together = hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest()
         return {
             "path": ", ".join(self.paths),
@@ -129,26 +129,26 @@ class Corpus(Streamed):
         }
 
     def fingerprints(self) -> Fingerprints:
-        """Of the training texts and their sentences."""
+        """Return fingerprints of the training texts and their sentences."""
         found = Fingerprints()
         found.add_running(self.texts["train"])
         return found
 
     def axes(self) -> frozenset[str]:
-        """The augmentation's; plain text has none."""
+        """Return the augmentation's axis; plain text has no axis."""
         axis = getattr(self.augmentation, "axis", None)
         return frozenset() if axis is None else frozenset([axis])
 
     def sizes(self) -> dict[str, int]:
-        """What one pass over the training texts goes through, padding not counted."""
+        """Return the number of texts and tokens in one pass over the training texts, padding excluded."""
         return {"texts": len(self.texts["train"]), "tokens": sum(map(len, self.token_ids["train"]))}
 
     def lengths(self, split: str) -> list[int]:
-        """Of every text."""
+        """Return the length in tokens of every text."""
         return [len(ids) for ids in self.token_ids[split]]
 
     def collate(self, split: str, positions: list[int]) -> TextBatch:
-        """The texts, padded."""
+        """Return the texts, padded."""
         rows = [self.token_ids[split][position] for position in positions]
         return TextBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions))
 

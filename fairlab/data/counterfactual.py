@@ -1,4 +1,4 @@
-"""LightningDataModule of counterfactual groups, under any augmentation."""
+"""LightningDataModule of counterfactual groups, with any augmentation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SPLITS = ("train", "validation", "test")
 
 @dataclass(frozen=True)
 class GroupBatch(Batch):
-    """B groups of 1 + A versions as one block of token ids, group by group, the neutral version first.
+    """Batch of B groups with 1 + A versions each, as one block of token ids, group by group, the neutral version first.
 
     Attributes:
         input_ids: token ids (B * (1 + A), T), padded.
@@ -45,26 +45,28 @@ class CounterfactualData(Streamed):
     ``test``); a file without splits gives its last ``validation`` groups for validation and the rest for training.
 
     Args:
-        path: ``embedded/NAME``, a file of groups, a saved data set, a name on the hub, or an output of
+        path: ``embedded/NAME``, a file of groups, a saved dataset, a name on the hub, or an output of
             ``fairlab.augment``; see :func:`fairlab.data.groups.read_groups`.
         validation: number of groups, or a fraction below 1, held out from a file without splits.
-        test: number of groups, or a fraction below 1, that nothing is trained on or chosen by, to be measured on; of a
-            file without splits. None takes as many as ``validation`` of groups made of ``input``, and else none.
+        test: number of groups, or a fraction below 1, reserved for evaluation, for a file without splits; they are
+            not used for training or model selection. None uses ``validation`` if the groups were made from ``input``,
+            and 0 otherwise.
         batch_size: number of groups in a training batch, over all processes.
         encoder: the backbone whose tokenizer and maximal length are used.
         epochs: number of passes over the training groups.
         seed: seed of the order of the batches.
-        augmentation: function from groups to groups, applied to training and validation; None leaves groups as they
-            are.
-        limit: number of training groups at most, from the first; None uses all.
-        more: further groups to train on beside those of ``path``, such as short sentences beside passages, each as a
-            path; those of other splits and those that share a version with a group held out are left out.
-        input: the texts of which the groups at ``path`` were made, for the record; None where they were not.
+        augmentation: function from groups to groups, applied to training and validation; None leaves groups
+            unchanged.
+        limit: maximal number of training groups, from the first; None uses all.
+        more: further groups to train on in addition to ``path``, such as short sentences in addition to passages,
+            each as a path. Groups of other splits, and groups that share a version with a held-out group, are left
+            out.
+        input: source texts of the groups at ``path``, for the record; None if the groups have no source texts.
 
     Attributes:
         groups: the groups of each split, after the augmentation.
-        held_out: the groups taken out by ``test``, as read; empty where the file has splits.
-        dropped: for each split, the number of groups the augmentation left out.
+        held_out: the groups taken out by ``test``, as read; empty if the file has splits.
+        dropped: number of groups that the augmentation left out, for each split.
 
     Raises:
         FairlabError: on bad data or values, naming file, line or key.
@@ -126,20 +128,20 @@ class CounterfactualData(Streamed):
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """The texts of ``data.input``, of which an augmentation makes the groups; None where there are none."""
+        """Return the source of the texts from which an augmentation makes the groups: ``data.input``, or None."""
         return settings["input"]
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the data file, or of all files of an augmentation's output."""
+        """Return the SHA-256 of the data file, or of all files of an augmentation's output."""
         return groups_sha256(self.path)
 
     def num_truncated(self) -> int:
-        """Texts that fill the maximal length, so that their end may be cut."""
+        """Return the number of training texts that fill the maximal length, so that their end may be cut."""
         return sum(len(ids) >= self.encoder.max_length for rows in self.token_ids["train"] for ids in rows)
 
     def num_alike(self) -> int:
-        """Return the number of training groups whose versions differ behind the maximal length alone."""
+        """Return the number of training groups whose versions differ only beyond the maximal length."""
         longest = self.encoder.max_length
         return sum(
             len(versions[0]) >= longest and all(ids == versions[0] for ids in versions)
@@ -147,7 +149,7 @@ class CounterfactualData(Streamed):
         )
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about the data: the file by hash, sizes, what was dropped or cut."""
+        """Return the facts for the record: the file by hash, sizes, and the numbers of dropped and truncated texts."""
         return {
             "path": self.path,
             **({"made_of": self.input} if self.input else {}),
@@ -162,48 +164,48 @@ class CounterfactualData(Streamed):
         }
 
     def fingerprints(self) -> Fingerprints:
-        """Of every version of the training groups."""
+        """Return fingerprints of every version of the training groups."""
         found = Fingerprints()
         found.add(text for group in self.groups["train"] for text in group.texts)
         return found
 
     def axes(self) -> frozenset[str]:
-        """Those of the training groups."""
+        """Return the axes of the training groups."""
         return frozenset(group.axis for group in self.groups["train"])
 
     def sizes(self) -> dict[str, int]:
-        """What one pass over the training groups goes through, padding not counted."""
+        """Return the number of groups and tokens in one pass over the training groups, padding excluded."""
         tokens = sum(len(ids) for versions in self.token_ids["train"] for ids in versions)
         return {"groups": len(self.groups["train"]), "tokens": tokens}
 
     def lengths(self, split: str) -> list[int]:
-        """Of the longest version of every group."""
+        """Return the length in tokens of each group's longest version."""
         return [max(map(len, versions)) for versions in self.token_ids[split]]
 
     def collate(self, split: str, positions: list[int]) -> GroupBatch:
-        """All versions of the groups."""
+        """Return all versions of the groups, padded."""
         rows = [ids for position in positions for ids in self.token_ids[split][position]]
         ids = [self.groups[split][position].id for position in positions]
         return GroupBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions), ids=ids)
 
 
 def _tokenized(groups: Sequence[Group], encoder: Backbone) -> list[list[list[int]]]:
-    """Token ids of every version of every group; all texts at once, as a call costs more than a text does."""
+    """Tokenize every version of every group in one call, as the cost of a call exceeds that of a text."""
     token_ids = iter(encoder.tokenize_to_embed([text for group in groups for text in group.texts]))
     return [[next(token_ids) for _ in group.texts] for group in groups]
 
 
 def without(kept_out: Sequence[Group], groups: Sequence[Group]) -> list[Group]:
-    """Groups that share no version with those that are validated or measured on."""
+    """Return the groups that share no version with the groups kept for validation or evaluation."""
     texts = {text for group in kept_out for text in group.texts}
     return [one for one in groups if texts.isdisjoint(one.texts)]
 
 
 def groups_of(data: object) -> dict[str, list[Group]]:
-    """The groups of a data module by split.
+    """Return the groups of a data module by split.
 
     Raises:
-        FairlabError: it holds none.
+        FairlabError: the data module holds no groups.
     """
     if not isinstance(data, CounterfactualData):
         raise FairlabError("this method needs counterfactual groups; choose data=groups")
@@ -211,18 +213,18 @@ def groups_of(data: object) -> dict[str, list[Group]]:
 
 
 def hold_out(groups: list[Group], test: float | None, usual: float, path: str) -> tuple[list[Group], list[Group]]:
-    """Groups to train on, and those held out to be measured on, each in the order of the file.
+    """Split groups into those for training and those held out for evaluation, each in the order of the file.
 
-    They are chosen by a hash of their text; groups that share a version, the neutral one or another, stay together.
+    Held-out groups are chosen by a hash of their text. Groups that share any version stay together.
 
     Args:
         groups: all groups.
-        test: number of groups to hold out, or a fraction below 1; None takes ``usual``.
-        usual: the same for a file without splits.
-        path: what a message calls the groups.
+        test: number of groups to hold out, or a fraction below 1; None uses ``usual``.
+        usual: number or fraction for a ``test`` of None, for a file without splits.
+        path: name of the groups in messages.
 
     Raises:
-        FairlabError: none or all would be held out, or the file has splits that say it already.
+        FairlabError: all groups or none would be held out, or the file has splits, which already decide it.
     """
     splits = any("split" in group.extra for group in groups)
     if test and splits:
@@ -246,7 +248,10 @@ def hold_out(groups: list[Group], test: float | None, usual: float, path: str) -
 
 
 def _first_texts(groups: Sequence[Group]) -> list[str]:
-    """For every group the first text, by the alphabet, of all groups that it shares a version with, or they in turn."""
+    """Return for every group the alphabetically first text among all groups connected to it.
+
+    Two groups are connected if they share a version, directly or through other groups.
+    """
     first: dict[str, str] = {}
 
     def found(text: str) -> str:
@@ -261,7 +266,7 @@ def _first_texts(groups: Sequence[Group]) -> list[str]:
 
 
 def split_groups(groups: list[Group], validation: float, path: str) -> dict[str, list[Group]]:
-    """Training and validation groups, by their ``split`` keys, or by their place where none is of validation."""
+    """Split groups by their ``split`` keys, or by position if no group is marked for validation."""
     marked = [group for group in groups if "split" in group.extra]
     if marked:
         for group in marked:
@@ -274,7 +279,7 @@ def split_groups(groups: list[Group], validation: float, path: str) -> dict[str,
         splits = {name: [group for group in groups if group.extra["split"] == name] for name in ("train", "validation")}
         if splits["validation"] or not splits["train"]:
             return splits
-        groups = splits["train"]  # of which some are held out
+        groups = splits["train"]  # hold out some of the training groups
     if validation <= 0:
         raise FairlabError(f"data.validation must be above 0, not {validation}")
     held_out = int(validation) if validation >= 1 else round(validation * len(groups))

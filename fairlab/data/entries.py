@@ -1,7 +1,9 @@
-"""LightningDataModule over the entries of a small data set and what an augmentation makes of them, packed into blocks.
+"""LightningDataModule over the entries of a small dataset and the entries an augmentation derives from them.
+
+Entries are packed into blocks.
 
 Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
-Quantification", section 4: a model is tuned on an augmented sample, or on as many original entries.
+Quantification", section 4: a model is tuned on an augmented sample, or on the same number of original entries.
 """
 
 from __future__ import annotations
@@ -31,16 +33,16 @@ from fairlab.types import FairlabError, Row
 
 SPLITS = ("train", "validation")
 UNITS = ("paragraph", "sentence")
-SHORTEST = 5  # words of an entry, so that titles and dates are none
+SHORTEST = 5  # minimal number of words of an entry; excludes titles and dates
 
 
 class Origin(NamedTuple):
-    """What an entry was made of.
+    """Source of an entry.
 
     Attributes:
-        entry: number of the sample's entry, from 1, or what the row that was read says.
-        member: member it was made for; empty for none.
-        kind: ``entry``, ``copy``, ``upshift`` or ``downshift``; empty where the augmentation has no kinds.
+        entry: number of the sample's entry, from 1, or the value stored in the row that was read.
+        member: member that the entry was made for; empty if there is no member.
+        kind: ``entry``, ``copy``, ``upshift`` or ``downshift``; empty if the augmentation has no kinds.
     """
 
     entry: str
@@ -49,28 +51,28 @@ class Origin(NamedTuple):
 
 
 class Entries(Streamed):
-    """What a causal LM is tuned on: an augmented sample of a data set, or as many of the data set's own entries.
+    """Tuning data of a causal LM: an augmented sample of a dataset, or the same number of its original entries.
 
-    One order of the distinct entries, drawn with ``draw``, decides everything: the first ``validation`` are held out,
-    the next ``sample`` are the sample, and original entries to train on are taken from the sample on. So models tuned
-    with one draw share sample and held-out entries, whatever they train on.
+    One order of the distinct entries, drawn with ``draw``, decides everything: the first ``validation`` entries are
+    held out, the next ``sample`` entries are the sample, and original training entries are taken from the start of the
+    sample onwards. Models tuned with the same draw therefore share sample and held-out entries in every condition.
 
-    Every entry stands behind the model's start token and is cut into pieces of at most ``block`` tokens, each a text of
-    its own; pieces are packed into blocks, the longest first, each where it leaves the least room.
+    Every entry follows the model's start token and is cut into pieces of at most ``block`` tokens, each an independent
+    text. Pieces are packed into blocks, longest first, each into the block where it leaves the least room.
 
     Args:
-        path: the data set: plain text, as ``data.paths`` of a corpus, or a file of rows with a field ``text``.
-        unit: what an entry of plain text is, ``paragraph`` or ``sentence``; not used for a file of rows.
-        sample: number of entries that the augmentation is given.
-        expandable: whether the sample is drawn from the entries that the augmentation finds something to expand in.
-        augmented: whether to train on what becomes of the sample, or on as many original entries.
-        made: output folder of ``fairlab.augment``, or a file of rows, that holds what became of the sample; None makes
-            it here with ``augmentation``.
+        path: path of the dataset: plain text, as ``data.paths`` of a corpus, or a file of rows with a field ``text``.
+        unit: unit of plain text that makes an entry, ``paragraph`` or ``sentence``; not used for a file of rows.
+        sample: number of entries passed to the augmentation.
+        expandable: whether the sample is drawn only from entries that the augmentation can expand.
+        augmented: whether to train on the augmented sample, or on the same number of original entries.
+        made: output folder of ``fairlab.augment``, or a file of rows, that holds the augmented sample; None makes it
+            here with ``augmentation``.
         kinds: kinds of made entries to train on, of ``entry``, ``copy``, ``upshift`` and ``downshift``; None takes all.
-        limit: number of entries to train on at most, a fair subsample of those made, as ``limit`` of
+        limit: maximal number of training entries, a fair subsample of those made, as ``limit`` of
             ``fairlab.augment``; None uses all.
-        tokens: number of tokens to train on: entries are taken in a drawn order, and over again once each was, until
-            there are as many, the last one in part; originals are not bounded by the number of those made then. None
+        tokens: number of training tokens. Entries are taken in a drawn order, repeated when all were used, until the
+            number is reached; the last one is cut. The number of made entries does not limit the originals then. None
             takes each entry once.
         validation: number of entries held out.
         block: length of a block in tokens, at most ``backbone.max_length``.
@@ -79,13 +81,13 @@ class Entries(Streamed):
         epochs: number of passes over the entries.
         seed: seed of the order of the batches, and of ``limit`` and ``tokens``.
         draw: seed of the order of the entries, and so of the sample; None takes ``seed``.
-        augmentation: an augmentation that gives the texts that take the place of one, or rows made of rows; None where
-            ``made`` is given.
+        augmentation: augmentation that returns replacements for a text, or rows made from rows; None if ``made`` is
+            given.
 
     Attributes:
         texts: the entries of each split.
-        before_limit: the entries before ``limit``: those of the ``sample``, and under ``expansion`` all that became of
-            them, each with what it was made of.
+        before_limit: the entries before ``limit``, each with its source: ``sample``, and under ``expansion`` all
+            entries derived from the sample.
         blocks: the blocks of each split; a block is a list of pieces, a piece a list of token ids.
 
     Raises:
@@ -156,7 +158,7 @@ class Entries(Streamed):
         self.blocks = {split: self._pack(texts, block) for split, texts in self.texts.items()}
 
     def _filled(self, texts: Sequence[str], tokens: int, seed: int) -> list[str]:
-        """Texts in a drawn order, over again where they run out, whose tokens are so many in all; the last is cut."""
+        """Return texts in a drawn order, repeated as needed, with ``tokens`` tokens in total; the last text is cut."""
         tokenizer = self.encoder.tokenizer
         order = cycle(np.random.default_rng([seed, 1]).permutation(len(texts)))
         taken: list[str] = []
@@ -169,7 +171,7 @@ class Entries(Streamed):
             tokens -= len(token_ids)
 
     def _expand(self, sample: Sequence[str], made: str | None, augmentation: Any) -> dict[str, Origin]:
-        """The distinct entries that became of the sample."""
+        """Return the distinct entries derived from the sample, each with its source."""
         found: list[tuple[str, Origin]]
         if made is not None:
             rows, hashes = read_made(made)
@@ -204,7 +206,7 @@ class Entries(Streamed):
         return [[pieces[k] for k in chosen] for chosen in packed([len(piece) for piece in pieces], block)]
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about the data: files by hash, sizes."""
+        """Return the facts for the record: files by hash, and sizes."""
         together = hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest()
         kind = f"made of {self.sample}" if self.augmented else "original"
         return {
@@ -218,37 +220,37 @@ class Entries(Streamed):
         }
 
     def write(self, folder: Path) -> None:
-        """Keep the sample and its expansion beside a run, ``sample.jsonl`` and ``expansion.jsonl``, to be measured."""
+        """Write the sample and its expansion to a run's folder, as ``sample.jsonl`` and ``expansion.jsonl``."""
         for name, texts in self.before_limit.items():
             rows = ({"text": text, "entry": origin.entry, "kind": origin.kind} for text, origin in texts.items())
             lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
             write_whole(folder / f"{name}.jsonl", "".join(lines))
 
     def fingerprints(self) -> Fingerprints:
-        """Of the training entries and their sentences."""
+        """Return fingerprints of the training entries and their sentences."""
         found = Fingerprints()
         found.add_running(self.texts["train"])
         return found
 
     def sizes(self) -> dict[str, int]:
-        """What one pass over the training entries goes through, start tokens among the tokens, padding not counted."""
+        """Return the number of training entries, and of their tokens with start tokens and without padding."""
         tokens = sum(len(piece) for pieces in self.blocks["train"] for piece in pieces)
         return {"entries": len(self.texts["train"]), "tokens": tokens}
 
     def lengths(self, split: str) -> list[int]:
-        """Of every block."""
+        """Return the length in tokens of every block."""
         return [sum(map(len, pieces)) for pieces in self.blocks[split]]
 
     def collate(self, split: str, positions: list[int]) -> PackedBatch:
-        """The blocks, padded."""
+        """Return the blocks, padded."""
         return collated([self.blocks[split][position] for position in positions], positions, self.encoder.padding_id)
 
 
 def refuse_sizes(sample: int, validation: int, batch_size: int, limit: int | None, tokens: int | None) -> None:
-    """Refuse numbers of entries or tokens that are too small, or that exclude one another.
+    """Refuse numbers of entries or tokens that are too small or that exclude each other.
 
     Raises:
-        FairlabError: they are.
+        FairlabError: the numbers are too small or exclude each other.
     """
     if min(sample, validation, batch_size, 1 if limit is None else limit) < 1:
         raise FairlabError(
@@ -262,10 +264,10 @@ def refuse_sizes(sample: int, validation: int, batch_size: int, limit: int | Non
 
 
 def taken_kinds(made_of: Mapping[str, Origin], kinds: Sequence[str] | None, limit: int | None, seed: int) -> list[str]:
-    """Made entries of some kinds, and of these a fair subsample; None takes all.
+    """Return the made entries of the given kinds (all kinds if None), or a fair subsample of ``limit`` of them.
 
     Raises:
-        FairlabError: there are none of the kinds.
+        FairlabError: no entry is of these kinds.
     """
     found = [text for text, origin in made_of.items() if kinds is None or origin.kind in kinds]
     if not found:
@@ -281,10 +283,10 @@ def _about(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def expandable_first(entries: Sequence[str], count: int, augmentation: Any) -> list[str]:
-    """The first ``count`` entries that the augmentation finds something to expand in, then the others, all in order.
+    """Return the first ``count`` entries that the augmentation can expand, then all others, each part in order.
 
     Raises:
-        FairlabError: the augmentation cannot tell, or there are fewer.
+        FairlabError: the augmentation cannot identify such entries, or there are fewer of them.
     """
     if not isinstance(augmentation, ExpandingAugmentation):
         raise FairlabError("data.expandable=true needs an augmentation that can tell, such as biasers")
@@ -305,16 +307,16 @@ def expandable_first(entries: Sequence[str], count: int, augmentation: Any) -> l
 
 
 def read_entries(path: str, unit: str) -> tuple[list[str], dict[str, str]]:
-    """Distinct entries of a data set in order, and the SHA-256 of its files by name.
+    """Return the distinct entries of a dataset in order, and the SHA-256 of its files by name.
 
     Args:
         path: output folder of ``fairlab.augment``, a file of rows with a field ``text``, or plain text: a file or a
-            folder of ``.txt`` files, which may lie below ``FAIRLAB_DATA``. An entry of plain text has five words or
+            folder of ``.txt`` files, which may be below ``FAIRLAB_DATA``. An entry of plain text has five words or
             more.
-        unit: what an entry of plain text is, ``paragraph`` or ``sentence``.
+        unit: unit of plain text that makes an entry, ``paragraph`` or ``sentence``.
 
     Raises:
-        FairlabError: there is no such place, it holds no entry, or there is no such unit.
+        FairlabError: the path does not exist, it holds no entry, or the unit is unknown.
     """
     if unit not in UNITS:
         raise FairlabError(f"the unit of entries must be {' or '.join(UNITS)}, not {unit}")
@@ -335,13 +337,13 @@ def read_entries(path: str, unit: str) -> tuple[list[str], dict[str, str]]:
 
 
 def row_files(path: str) -> list[Path]:
-    """Files of rows that a path names: the data of an output folder of ``fairlab.augment``, or the file itself."""
+    """Return the row files of a path: the data of an output folder of ``fairlab.augment``, or the file itself."""
     place = Path(path)
     return sorted(place.glob("data-*.jsonl")) or [place] * (place.is_file() and place.suffix in TABLES)
 
 
 def read_made(path: str) -> tuple[list[Row], dict[str, str]]:
-    """Rows of a path in order, bad ones left out, and the SHA-256 of their files by name.
+    """Return the rows of a path in order, without bad ones, and the SHA-256 of their files by name.
 
     Raises:
         FairlabError: the path names no file of rows.

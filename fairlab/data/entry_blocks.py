@@ -1,4 +1,4 @@
-"""Pieces of entries in blocks of tokens."""
+"""Packing of entries' pieces into blocks of tokens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def packed(lengths: Sequence[int], room: int) -> list[list[int]]:
-    """Positions of pieces in blocks: the longest first, each into the block where it leaves the least room.
+    """Pack pieces into blocks, the longest first, each into the block where it leaves the least room.
 
     Args:
         lengths: length of each piece in tokens, none above ``room``.

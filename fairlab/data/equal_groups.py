@@ -1,4 +1,4 @@
-"""Whether counterfactual groups differ: training on equal ones lowers a loss and teaches nothing."""
+"""Check whether counterfactual groups differ: training on equal groups lowers a loss without learning."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ MOST = 0.5  # share of the groups
 
 
 def equal_groups(groups: Sequence[Group]) -> str:
-    """Return what to say of groups that are mostly equal; empty of others.
+    """Return a message about groups that are mostly equal, or an empty string.
 
     Args:
-        groups: groups to train on. Texts that differ in case and blanks alone are equal.
+        groups: groups to train on. Texts that differ only in case and blanks are equal.
     """
     texts = [[" ".join(text.lower().split()) for text in group.versions.values()] for group in groups]
     alike = sum(len(set(versions)) == 1 for versions in texts)

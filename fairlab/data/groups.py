@@ -1,4 +1,4 @@
-"""Counterfactual groups as JSON lines or in a table, read with checks."""
+"""Readers of counterfactual groups from JSON lines or tables, with checks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from fairlab.text.reading import CONTROL, text_lines
 from fairlab.types import NEUTRAL, DataUnavailable, FairlabError, Group
 
 EMBEDDED = Path(__file__).parent / "embedded"
-FLAT = "versions."  # before the names of versions that are a column each, as datasets and pandas flatten them
+FLAT = "versions."  # prefix of columns that hold one version each, as datasets and pandas flatten them
 EXAMPLE = '{"id": "1", "axis": "gender", "versions": {"neutral": "...", "man": "...", "woman": "..."}}'
 
 
 def groups_place(path: str) -> str:
-    """The file or folder of a ``data.path``, or the name on the hub; ``embedded/NAME`` comes with fairlab.
+    """Return the file or folder of a ``data.path``, or the hub name; ``embedded/NAME`` comes with fairlab.
 
     Raises:
         DataUnavailable: there is no such file.
@@ -41,11 +41,11 @@ def groups_place(path: str) -> str:
 
 
 def groups_files(path: str) -> list[Path]:
-    """Files of JSON lines that groups lie in; none where they lie in something else.
+    """Return the files of JSON lines that hold groups; an empty list if the groups are stored in another format.
 
     Raises:
-        DataUnavailable: there is no such file, or the folder is no finished output of ``fairlab.augment``.
-        FairlabError: a file of the folder is not as its manifest says.
+        DataUnavailable: there is no such file, or the folder is not a finished output of ``fairlab.augment``.
+        FairlabError: a file of the folder does not match its manifest.
     """
     place = Path(groups_place(path))
     if saved_folder(str(place)) is not None or not place.exists():
@@ -57,12 +57,12 @@ def groups_files(path: str) -> list[Path]:
 
 
 def groups_sha256(path: str) -> str:
-    """SHA-256 of the files that groups lie in."""
+    """Return the SHA-256 of the files that hold groups."""
     return str(dataset_facts(groups_place(path))["sha256"])
 
 
 def texts_of_groups(path: str) -> Iterator[str]:
-    """All that is written in groups, their other fields included."""
+    """Yield the full content of groups, including their other fields."""
     if files := groups_files(path):
         yield from (file.read_text(encoding="utf-8", errors="replace") for file in files)
     else:
@@ -70,17 +70,17 @@ def texts_of_groups(path: str) -> Iterator[str]:
 
 
 def read_groups(path: str) -> list[Group]:
-    """Read and check counterfactual groups, one JSON object a line, or one row of a table.
+    """Read and check counterfactual groups, one JSON object per line, or one row of a table.
 
-    In a table the versions are one column ``versions``, by name, or a column each: ``versions.neutral``,
-    ``versions.man``, ... A group of a split of the data has the key ``split``.
+    In a table the versions are either one column ``versions``, by name, or one column each: ``versions.neutral``,
+    ``versions.man``, ... A group that belongs to a split of the data has the key ``split``.
 
     Args:
-        path: a file of groups, an output of ``fairlab.augment``, a saved data set, ``embedded/NAME``, or a name on the
-            hub; see :func:`groups_place`.
+        path: path of a file of groups, an output of ``fairlab.augment``, a saved dataset, ``embedded/NAME``, or a hub
+            name; see :func:`groups_place`.
 
     Raises:
-        FairlabError: a row is not of the form, a version is missing, empty or no text, ids repeat, attributes differ
+        FairlabError: a row is malformed, a version is missing, empty or not text, ids repeat, attributes differ
             between rows, or there is no row; the message names file and line.
     """
     groups: list[Group] = []
@@ -107,10 +107,10 @@ def read_groups(path: str) -> list[Group]:
 
 
 def groups_alike(groups: Sequence[Group], path: str, setting: str) -> list[Group]:
-    """The groups of a ``data.path`` to train on: of no other split, with the attributes of the training groups.
+    """Return the training groups of a ``data.path``; their attributes must match the given training groups.
 
     Raises:
-        FairlabError: they have others, or there is none to train on.
+        FairlabError: the attributes differ, or there are no groups to train on.
     """
     found = read_groups(path)
     if found[0].attributes != groups[0].attributes:
@@ -125,7 +125,7 @@ def groups_alike(groups: Sequence[Group], path: str, setting: str) -> list[Group
 
 
 def _of_lines(path: str, files: Sequence[Path]) -> Iterator[tuple[str, Any, str]]:
-    """Name of the file, content and place of every row of JSON lines."""
+    """Yield the file name, content and place of every row of JSON lines."""
     for file in files:
         name = path if len(files) == 1 and not Path(path).is_dir() else str(file)
         for number, line in enumerate(text_lines(file, name=name), start=1):
@@ -135,7 +135,7 @@ def _of_lines(path: str, files: Sequence[Path]) -> Iterator[tuple[str, Any, str]
 
 
 def _of_tables(path: str) -> Iterator[tuple[str, Any, str]]:
-    """The same of whatever is no JSON lines; versions of a column each are gathered."""
+    """Yield the file name, content and place of every row in any other format, with version columns combined."""
     for split, found in found_in(groups_place(path), every_split=True).items():
         for item in found:
             if isinstance(item, BadRow):
@@ -151,7 +151,7 @@ def _in_split(row: Any, split: str) -> Any:
 
 
 def _relative(place: str, name: str) -> str:
-    """A place without the name of the file at hand: ``line 3``."""
+    """Return a place without the name of the current file: ``line 3``."""
     return place.removeprefix(f"{name} ")
 
 

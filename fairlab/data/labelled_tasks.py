@@ -33,17 +33,17 @@ from fairlab.text.fingerprints import Fingerprints
 from fairlab.text.reading import read_json_lines
 from fairlab.types import FairlabError
 
-Made = tuple[Example, Example]  # an example with the published one that it was made of, or itself
+Made = tuple[Example, Example]  # an example, and the published example it was derived from (itself if it is published)
 
 
 @dataclass(frozen=True)
 class LabelledBatch(Batch):
-    """B examples, each of one row of token ids, or of one for every answer to choose from.
+    """Batch of B labelled examples, each with one row of token ids, or one row per answer option.
 
     Attributes:
         input_ids: token ids (B * rows, T), padded, example by example.
         attention_mask: mask (B * rows, T), 0 at padding.
-        segments: segment of each token, (B * rows, T), 1 in the second text; None where the model has no segments.
+        segments: segment of each token, (B * rows, T), 1 in the second text; None if the model has no segments.
         labels: label of each example, (B,): whole numbers or scores.
         positions: position of each example in its split, (B,).
     """
@@ -56,36 +56,36 @@ class LabelledBatch(Batch):
 
 
 class LabelledTexts(Streamed):
-    """A task's training examples, part of them held out for choosing the weights, in length-bucketed batches.
+    """A task's training examples, some of them held out for model selection, in length-bucketed batches.
 
-    The task's development examples are not read here: they are measured on, and choose nothing.
+    The task's development examples are not read here: they are used for evaluation only, not for model selection.
 
     Args:
-        task: a name in :data:`~fairlab.data.published.tasks.TASKS`, or several joined by ``+``: their examples come in
-            turn.
-        path: where the task lies, see :func:`~fairlab.data.published.task_files.read_task`, or an output of
+        task: name of a task in :data:`~fairlab.data.published.tasks.TASKS`, or several names joined by ``+``, whose
+            examples are interleaved.
+        path: path of the task's data, see :func:`~fairlab.data.published.task_files.read_task`, or an output of
             ``fairlab.augment`` with the task's examples.
-        validation: share of the training examples held out, above 0 and below 1; which ones depends on their first
-            text alone, so that examples about one text are never split.
+        validation: share of the training examples held out, above 0 and below 1. The choice depends on an example's
+            first text alone, so examples that share a first text are never split.
         batch_size: number of examples in a training batch, over all processes.
-        limit: number of training examples at most, from the first; None uses all.
+        limit: maximal number of training examples, from the first; None uses all.
         encoder: the backbone whose tokenizer and maximal length are used.
         epochs: number of passes over the training examples.
         seed: seed of the order of the batches.
-        augmentation: an augmentation that perturbs the training examples or adds to them, not those held out, so that
-            weights are chosen on the same texts with and without it; None leaves examples as they are.
-        unseen: sets that are measured on, as ``TASK:SPLIT``; a training example with the texts of one of their examples
-            is left out, and with it what ``fairlab.augment`` made of it.
-        validate_on: where the examples held out come from: ``made``, from what is trained on; or ``published``, those
-            of the published task whatever ``path`` holds, so that every augmentation of a task is validated on the same
-            examples. Nothing that was made of these is trained on.
+        augmentation: augmentation that perturbs the training examples or adds to them. Held-out examples stay as they
+            are, so models are selected on the same texts with and without it. None leaves all examples unchanged.
+        unseen: evaluation sets, as ``TASK:SPLIT``. A training example with the same texts as one of their examples is
+            left out, together with its copies made by ``fairlab.augment``.
+        validate_on: source of the held-out examples: ``made`` for the training data, or ``published`` for the published
+            task regardless of ``path``, so that all augmentations of a task are validated on the same examples.
+            Examples derived from them are excluded from training.
 
     Attributes:
         task: the task whose examples are read.
         examples: the examples of each split, ``train`` and ``validation``.
-        perturbed: what became of the training examples; None without a perturbation.
-        added: how many examples the augmentation added.
-        left_out: how many examples of a set of ``unseen`` were left out.
+        perturbed: result of perturbing the training examples; None without a perturbation.
+        added: number of examples that the augmentation added.
+        left_out: number of examples left out because they occur in a set of ``unseen``.
 
     Raises:
         FairlabError: on bad data or values, naming file, row or key.
@@ -150,16 +150,16 @@ class LabelledTexts(Streamed):
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """The training examples of the task, as ``input=task:NAME:train`` of ``fairlab.augment``."""
+        """Return the training examples as ``input=task:NAME:train`` of ``fairlab.augment``; None if ``path`` is set."""
         return f"{TASK}{settings['task']}:train" if settings["path"] is None else None
 
     @property
     def rows(self) -> int:
-        """Rows of token ids of an example."""
+        """Return the number of rows of token ids per example."""
         return len(self.task.labels) if self.task.options else 1
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about the data: content by hash, sizes, the balance of labels, what was cut."""
+        """Return the facts for the record: content hash, sizes, label balance and number of truncated texts."""
         train = self.examples["train"]
         return {
             "path": self.path or ", ".join(published(self.task)),
@@ -175,22 +175,22 @@ class LabelledTexts(Streamed):
         }
 
     def fingerprints(self) -> Fingerprints:
-        """Of what a model reads of the training examples: of a pair, both texts together."""
+        """Return fingerprints of the training texts as the model reads them; the two texts of a pair are joined."""
         found = Fingerprints()
         found.add(" ".join(filter(None, pair)) for pair in pairs(self.examples["train"]))
         return found
 
     def sizes(self) -> dict[str, int]:
-        """What one pass over the training examples goes through, padding not counted."""
+        """Return the number of examples and tokens in one pass over the training examples, padding excluded."""
         return {"examples": len(self.examples["train"]), "tokens": sum(map(len, self.encoded["train"].token_ids))}
 
     def lengths(self, split: str) -> list[int]:
-        """Of the longest text of every example."""
+        """Return the length in tokens of each example's longest text."""
         token_ids = self.encoded[split].token_ids
         return [max(map(len, token_ids[start : start + self.rows])) for start in range(0, len(token_ids), self.rows)]
 
     def collate(self, split: str, positions: list[int]) -> LabelledBatch:
-        """The texts of the examples, padded, with their labels."""
+        """Return the padded texts of the examples with their labels."""
         rows = [self.rows * position + row for position in positions for row in range(self.rows)]
         labels = torch.tensor([self.examples[split][position].label for position in positions])
         texts = padded(self.encoded[split], rows, self.encoder.padding_id)
@@ -198,7 +198,7 @@ class LabelledTexts(Streamed):
 
 
 def published(task: Task) -> list[str]:
-    """Names of the training files of a task, or of all tasks of a mixture, below ``FAIRLAB_DATA``."""
+    """Return the names of a task's training files below ``FAIRLAB_DATA``; for a mixture, those of all its tasks."""
     if task.parts:
         return [name for part in task.parts for name in published(part)]
     names = task.files["train"]
@@ -206,7 +206,7 @@ def published(task: Task) -> list[str]:
 
 
 def read_training(task: Task, path: str | None) -> list[Example]:
-    """The examples to train on: a published task's, or those that ``fairlab.augment`` made of it."""
+    """Return the training examples: a published task's, or those that ``fairlab.augment`` derived from it."""
     if not is_made(path):
         return read_task(task.name, "train", path)
     examples = examples_of(_made_rows(str(path)), task)
@@ -217,22 +217,22 @@ def read_training(task: Task, path: str | None) -> list[Example]:
 
 
 def is_made(path: str | None) -> bool:
-    """Whether a path is an output of ``fairlab.augment``."""
+    """Return whether a path is an output of ``fairlab.augment``."""
     return path not in (None, HUB) and (Path(str(path)) / NAME).is_file()
 
 
 def sources_of(task: Task, path: str, examples: list[Example], published: list[Example]) -> list[Made]:
-    """Examples with the published one that each was made of, as the rows of an output of ``fairlab.augment`` say.
+    """Pair each example with the published example it was derived from, as recorded in ``fairlab.augment``'s output.
 
     Args:
-        task: the task.
-        path: where the examples were read.
-        examples: what was read there. They are their own sources where they are the published ones, or were made of
-            something else than the task, such as another output.
+        task: task of the examples.
+        path: path from which the examples were read.
+        examples: examples read from ``path``. Each is its own source if they are the published examples, or if they
+            were derived from something other than the task, such as another output.
         published: the task's own examples, in the order in which they were augmented.
 
     Raises:
-        FairlabError: a row was made of an example that the task does not have.
+        FairlabError: a row was derived from an example that the task does not have.
     """
     if published is examples or _source(path) != f"{TASK}{task.name}:train":
         return [(example, example) for example in examples]
@@ -250,16 +250,16 @@ def sources_of(task: Task, path: str, examples: list[Example], published: list[E
 
 
 def parted(made_of: Sequence[Made], published: Sequence[Example] | None, validation: float) -> dict[str, list[Made]]:
-    """Examples to train on and examples held out, which their source's first text decides, each with its source.
+    """Split examples into training and held-out ones by the first text of their source; each comes with its source.
 
     Args:
         made_of: examples with their sources.
-        published: what examples are held out of; None holds out of those that were made.
-        validation: share held out.
+        published: published examples to hold out from; None holds out from ``made_of``.
+        validation: share of the examples held out.
 
     Raises:
-        FairlabError: examples are to be held out of the published ones, and the first text of a source is none of
-            theirs, so that it cannot be told what was made of them.
+        FairlabError: ``published`` is given and the first text of a source is not among its first texts, so that the
+            examples derived from a held-out example cannot be identified.
     """
     validated_on = made_of
     if published is not None:
@@ -286,7 +286,7 @@ def _made_rows(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def texts_unseen(unseen: Sequence[str]) -> set[tuple[str, ...]]:
-    """Texts of the sets that are measured on, but for case and blanks.
+    """Return the texts of the evaluation sets, normalized for case and white space.
 
     Raises:
         FairlabError: an entry of ``unseen`` is not ``TASK:SPLIT``, or its data is bad.
@@ -297,7 +297,7 @@ def texts_unseen(unseen: Sequence[str]) -> set[tuple[str, ...]]:
 
 
 def _without(part: Sequence[Made], measured: set[tuple[str, ...]]) -> list[Example]:
-    """Examples that are measured on neither themselves nor by what they were made of."""
+    """Return the examples whose own texts and whose source's texts are not in an evaluation set."""
     return [one for one, source in part if not {_texts(one), _texts(source)} & measured]
 
 
@@ -306,10 +306,10 @@ def _texts(example: Example) -> tuple[str, ...]:
 
 
 def with_more(examples: Sequence[Example], task: Task, augmentation: ExampleAugmentation) -> list[Example]:
-    """Examples, each followed by what the augmentation makes of it.
+    """Return the examples, each followed by the examples that the augmentation derives from it.
 
     Raises:
-        FairlabError: the task is one of scores, or of answers to choose from.
+        FairlabError: the task has scores, or answer options to choose from.
     """
     if not task.labels or task.options:
         raise FairlabError(f"this augmentation adds labelled texts, and {task.name} has none; use augmentation=none")
@@ -322,12 +322,12 @@ def with_more(examples: Sequence[Example], task: Task, augmentation: ExampleAugm
 
 
 def pairs(examples: Sequence[Example]) -> list[tuple[str, str | None]]:
-    """What a model reads of examples, one after the other."""
+    """Return the texts or pairs of texts that a model reads, example by example."""
     return [pair for example in examples for pair in example.pairs]
 
 
 def padded(encoded: Encoded, rows: Sequence[int], padding_id: int) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Token ids, attention mask and segments of some rows, padded to the longest; segments are 0 at padding."""
+    """Return token ids, attention mask and segments of rows, padded to the longest row; segments are 0 at padding."""
     input_ids, attention_mask = pad([encoded.token_ids[row] for row in rows], padding_id)
     if encoded.segments is None:
         return input_ids, attention_mask, None

@@ -30,44 +30,45 @@ from fairlab.text.fingerprints import Fingerprints
 from fairlab.text.pipeline import SPACY
 from fairlab.types import FairlabError
 
-UNKNOWN = "not told"  # of an augmentation that does not describe itself
+UNKNOWN = "not told"  # for an augmentation that does not describe itself
 RULES = (".py", ".yaml", ".csv", ".txt")
 
 
 class PackedText(Loading):
     """Running text, read passage by passage, in blocks that are filled to the last token.
 
-    A passage is a run of sentences of one file, up to so many tokens; it is what an augmentation rewrites and what is
-    held out. The tokens of the training passages follow one another through the blocks, each block between the
-    tokenizer's outer special tokens. Which passages there are, which are held out, and the order of the blocks depend
-    on the original text and the seed alone, so two runs that differ in their augmentation are twins: they go through
-    the same passages in the same order, up to the few tokens by which the passages before them grew or shrank, for the
-    same number of batches, and are validated on the same original text.
+    A passage is a run of sentences of one file, up to a number of tokens. It is the unit that an augmentation rewrites
+    and that is held out. The tokens of consecutive training passages fill the blocks, each block between the
+    tokenizer's outer special tokens.
 
-    The text is prepared once: read, perturbed and tokenized into shards on disk, which every process, every resumed run
-    and every run with the same text and values reads from then on; see :mod:`fairlab.data.prepared`. Memory does not
-    grow with it.
+    The division into passages, the choice of held-out ones and the order of the blocks depend only on the original text
+    and the seed, so two runs that differ only in their augmentation are twins. They see the same passages in the same
+    order for the same number of batches, except for the few tokens by which preceding passages grew or shrank. They are
+    validated on the same original text.
+
+    The text is read, perturbed and tokenized once, into shards on disk. Every process, every resumed run and every run
+    with the same text and values then reads these shards; see :mod:`fairlab.data.prepared`. Memory use does not depend
+    on the size of the text.
 
     Args:
         paths: plain-text files, folders of ``.txt`` files, files of rows (.jsonl, .csv, .tsv, .parquet), or output
-            folders of ``fairlab.augment``; a relative path may also lie below ``FAIRLAB_DATA``. A row is a passage.
+            folders of ``fairlab.augment``; a relative path may also be below ``FAIRLAB_DATA``. A row is a passage.
         field: name of the column that holds a row's text.
-        original: field of the text that a row was made of, by which it is held out and which is validated on; a row
-            without it is original itself.
-        twin: ``perturbed`` trains on ``field`` (and the augmentation), ``original`` on the text that was there before.
-        passage: number of tokens of a passage at most, unless a single sentence is longer.
+        original: field with the text that a row was derived from, used for holding out and for validation; a row
+            without this field is itself original.
+        twin: ``perturbed`` trains on ``field`` (and the augmentation), ``original`` on the text before perturbation.
+        passage: maximal number of tokens of a passage, unless a single sentence is longer.
         block: length of a block in tokens, special ones included; None takes the encoder's ``max_length``.
         validation: share of the passages held out, above 0 and below 1.
         batch_size: number of blocks in a training batch, over all processes.
         limit_characters: number of characters of the original text to read, from the first; None reads all.
-        prepared: folder in which prepared texts are kept, each in a folder of its own, or one such folder; None, and an
-            augmentation that does not say what it does, prepare for this run alone.
-        num_proc: number of processes that prepare.
+        prepared: folder in which prepared texts are kept, each in a folder of its own, or one such folder. Text is
+            prepared for this run alone if this is None or the augmentation does not describe itself.
+        num_proc: number of processes for the preparation.
         encoder: the backbone whose tokenizer is used.
         epochs: number of passes over the blocks.
         seed: seed of the order of the blocks.
-        augmentation: an augmentation that gives the text that takes the place of a training passage; None leaves
-            passages as they are.
+        augmentation: augmentation that returns a replacement for a training passage; None leaves passages unchanged.
 
     Raises:
         FairlabError: on bad data or values, naming file or key.
@@ -138,28 +139,28 @@ class PackedText(Loading):
                 )
 
     def blocks(self, split: str) -> int:
-        """Number of blocks of a split, the last of which may be shorter."""
+        """Return the number of blocks of a split; the last block may be shorter."""
         return -(-len(self.tokens[split]) // (self.block - 2))
 
     @property
     def original_blocks(self) -> int:
-        """Number of blocks that the original text of the training passages fills."""
+        """Return the number of blocks that the original text of the training passages fills."""
         return -(-self.manifest.original_tokens // (self.block - 2))
 
     @property
     def total_batches(self) -> int:
-        """Number of training batches over all epochs: as many as the original text fills."""
+        """Return the number of training batches over all epochs, computed from the original text."""
         return self.epochs * -(-self.original_blocks // self.batch_size)
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """The only path; None where there are several."""
+        """Return the only path; None if there are several."""
         return settings["paths"][0] if len(settings["paths"]) == 1 else None
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about the data: files by hash, sizes, how much an augmentation changed."""
+        """Return the facts for the record: files by hash, sizes, and how much an augmentation changed."""
         names = [source.name for source in self.sources]
-        several = [names.count(name) > 1 for name in names]  # as of outputs of fairlab.augment
+        several = [names.count(name) > 1 for name in names]  # for example, outputs of fairlab.augment
         places = [str(one) if doubled else one.name for one, doubled in zip(self.sources, several, strict=True)]
         hashes = {place: entry["sha256"] for place, entry in zip(places, self.manifest.files, strict=True)}
         return {
@@ -175,18 +176,18 @@ class PackedText(Loading):
         }
 
     def fingerprints(self) -> Fingerprints:
-        """Of the training passages and their sentences, taken while they were prepared."""
+        """Return fingerprints of the training passages and their sentences, computed during preparation."""
         return Fingerprints.load(self.folder) or Fingerprints()
 
     def sizes(self) -> dict[str, int]:
-        """What one pass over the training blocks goes through."""
+        """Return the number of blocks and tokens in one pass over the training blocks."""
         return {"blocks": self.blocks("train"), "tokens": len(self.tokens["train"])}
 
     def train_dataloader(self) -> DataLoader[int]:
-        """Batches of all epochs as one stream; a resumed run skips those it has used.
+        """Return batches of all epochs as one stream; a resumed run skips those it has used.
 
-        Twins go through the blocks that the original text fills. A perturbed text may fill more or fewer: the last are
-        left out, the first come again.
+        Twins use the number of blocks that the original text fills. If a perturbed text fills more, the last blocks are
+        left out; if it fills fewer, the first ones are repeated.
         """
         batches = BlockBatches(
             self.original_blocks,
@@ -199,7 +200,7 @@ class PackedText(Loading):
         return self._loader("train", batches)
 
     def val_dataloader(self) -> DataLoader[int]:
-        """Blocks of the passages held out, always in the same order."""
+        """Return blocks of the held-out passages, always in the same order."""
         return self._loader("validation", BlockBatches(self.blocks("validation"), self.batch_size, epochs=1, seed=0))
 
     def _loader(self, split: str, batches: BlockBatches) -> DataLoader[int]:
@@ -215,10 +216,10 @@ class PackedText(Loading):
 
 
 def prepared_folder(root: Path, made_of: Mapping[str, Any], sources: Sequence[Path]) -> Path:
-    """Where the prepared text is: the folder given where it is one of prepared text, else one of its own below it.
+    """Return the folder of the prepared text: ``root`` if it holds prepared text, otherwise a subfolder of it.
 
-    The name depends on what is asked and on the places of the files, not on what is in them: text that has changed
-    under its name is told of, not prepared once more beside the old.
+    The subfolder's name depends on the settings and on the paths of the files, but not on the content of the files.
+    A changed text under the same path is therefore reported, and not prepared again next to the old one.
     """
     if (root / NAME).is_file():
         return root
@@ -227,12 +228,12 @@ def prepared_folder(root: Path, made_of: Mapping[str, Any], sources: Sequence[Pa
 
 
 def tokenizer_facts(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-    """What tells a tokenizer from others."""
+    """Return the facts that identify a tokenizer."""
     return {"tokenizer": tokenizer_sha256(tokenizer), "vocabulary": len(tokenizer)}
 
 
 def augmentation_facts(augmentation: TextAugmentation | None) -> dict[str, Any]:
-    """What an augmentation says that it does, and the revision of the rules and lexicons it does it by."""
+    """Return an augmentation's description of itself, and the revision of its rules and lexicons."""
     if augmentation is None:
         return {"augmentation": None, "revision": None}
     if not isinstance(augmentation, DescribedAugmentation):
@@ -242,7 +243,7 @@ def augmentation_facts(augmentation: TextAugmentation | None) -> dict[str, Any]:
 
 @cache
 def rules_revision() -> str:
-    """Return a hash of what decides how rules change a text: code, lists, and a parser that the environment names."""
+    """Return a hash of everything that affects rule rewriting: code, lists, and a parser named by the environment."""
     package = Path(__file__).parents[1]
     parts = ("rewriting", "text", "lexicons", "augmentation")
     files = sorted(file for part in parts for file in (package / part).rglob("*") if file.suffix in RULES)
@@ -250,7 +251,7 @@ def rules_revision() -> str:
 
 
 def _files(path: str) -> list[Path]:
-    """The files of a path: what ``fairlab.augment`` wrote there, else text files."""
+    """Return the files of a path: the data written there by ``fairlab.augment``, otherwise text files."""
     return sorted(Path(path).glob("data-*.jsonl")) or text_files(path)
 
 

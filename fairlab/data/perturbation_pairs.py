@@ -1,4 +1,4 @@
-"""Pairs of a text and its rewriting with one person turned to another attribute, to train a perturber on.
+"""Pairs of a text and its rewriting, with one person changed to another attribute, to train a perturber on.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 3 (PANDA).
 """
@@ -36,7 +36,7 @@ from fairlab.types import NEUTRAL, FairlabError
 SPLITS = ("train", "validation")
 FIELDS = ("original", "selected_word", "target_attribute", "perturbed")
 AT_ONCE = 1000  # sentences parsed together
-WORDS = (4, 40)  # of a sentence that silver pairs are made of
+WORDS = (4, 40)  # minimal and maximal number of words of a sentence for silver pairs
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class PerturbationPair:
     Attributes:
         original: the text before rewriting.
         word: the word of the original text that was selected.
-        target: the attribute to turn to, by PANDA's name: ``woman``, ``non-binary``, ``native-american``, ...
-        perturbed: the text with the person that ``word`` means turned to ``target``.
+        target: target attribute, by PANDA's name: ``woman``, ``non-binary``, ``native-american``, ...
+        perturbed: the text with the person that ``word`` refers to changed to ``target``.
     """
 
     original: str
@@ -57,10 +57,10 @@ class PerturbationPair:
 
 
 def read_pairs(source: str) -> list[PerturbationPair]:
-    """Pairs of a file (.jsonl, .csv, .parquet) or a hub data set (``NAME:SPLIT``) in PANDA's columns.
+    """Read pairs from a file (.jsonl, .csv, .parquet) or a hub dataset (``NAME:SPLIT``) in PANDA's columns.
 
     Raises:
-        FairlabError: a row lacks a column or names an attribute that is none of PANDA's; the message names the row.
+        FairlabError: a row lacks a column or names an attribute unknown to PANDA; the message names the row.
     """
     pairs = []
     for row in read_rows(source, FIELDS[0]):
@@ -78,15 +78,17 @@ def read_pairs(source: str) -> list[PerturbationPair]:
 def silver_pairs(
     texts: Iterable[str], axes: Sequence[str], seed: int, limit: int | None = None
 ) -> list[PerturbationPair]:
-    """Pairs made by the rule rewriter: of every text and axis one word and one target, drawn uniformly; changed ones.
+    """Make pairs with the rule rewriter, and return those that changed.
+
+    One word and one target are drawn uniformly per text and axis.
 
     Args:
-        texts: sentences to rewrite; those of too few or too many words are left out.
-        axes: names of lexicons whose attributes PANDA has; *neutral* stands for ``non-binary`` and is a target of
+        texts: sentences to rewrite; sentences with too few or too many words are left out.
+        axes: names of lexicons whose attributes PANDA has; *neutral* corresponds to ``non-binary`` and is a target of
             gender alone.
-        seed: seed of the draws, which depend on the seed and the text alone, and of the order of the texts where there
-            is a limit.
-        limit: number of pairs that is enough, to be reached or somewhat exceeded; None makes all.
+        seed: seed of the draws, which depend on the seed and the text alone, and of the order of the texts if there is
+            a limit.
+        limit: sufficient number of pairs, reached or slightly exceeded; None makes all.
     """
     kept = [text for text in dict.fromkeys(texts) if WORDS[0] <= len(text.split()) <= WORDS[1]]
     if limit is not None:
@@ -111,7 +113,7 @@ def _may_change(text: str, rewriters: Iterable[RuleRewriter]) -> bool:
 def _silver(
     views: Sequence[View], docs: Sequence[Any], axis: str, rewriter: RuleRewriter, seed: int
 ) -> list[PerturbationPair]:
-    """The pairs of one axis."""
+    """Return the pairs of one axis."""
     targets = [*rewriter.vocabulary.lexicon.attributes, *([NEUTRAL] if axis == "gender" else [])]
     drawn = []
     for view, doc in zip(views, docs, strict=True):
@@ -140,10 +142,13 @@ def _silver(
 def find_pairs(
     path: str | None, paths: Sequence[str] | None, axes: Sequence[str], seed: int, limit: int | None = None
 ) -> tuple[list[PerturbationPair], dict[str, str]]:
-    """Pairs of a file or a hub data set, or silver pairs of plain text, ``limit`` or a few more; SHA-256 by file.
+    """Read pairs from a file or a hub dataset, or make ``limit`` silver pairs, or a few more, from plain text.
+
+    Returns:
+        The pairs, and the SHA-256 of each file.
 
     Raises:
-        FairlabError: there are none.
+        FairlabError: there are no pairs.
     """
     if path is not None:
         pairs = read_pairs(path)
@@ -159,10 +164,11 @@ def find_pairs(
 
 
 def part_of(original: str, validation: float, test: float) -> str:
-    """``test``, ``validation`` or ``train``: where a text belongs, by a hash of it alone, so whatever the run's seed.
+    """Return the part of a text: ``test``, ``validation`` or ``train``.
 
-    All pairs of a text fall into one part. The official script splits PANDA's rows 70 to 20 to 10 by chance, without a
-    seed, so that a text may stand in all three parts; the shares are the same, the pairs in them are not.
+    The part depends on a hash of the text alone, and not on the run's seed. All pairs of a text are in one part. The
+    official script splits PANDA's rows 70 to 20 to 10 at random, without a seed, so a text may occur in all three
+    parts; the shares are the same, the pairs in them are not.
     """
     if held_out(original, test):
         return "test"
@@ -174,7 +180,7 @@ def _digest(pairs: Sequence[PerturbationPair]) -> str:
 
 
 def axis_of(target: str) -> str:
-    """The axis of an attribute by PANDA's name."""
+    """Return the axis of an attribute given by PANDA's name."""
     return NAMES[target].partition(":")[0]
 
 
@@ -185,7 +191,7 @@ class EncodedPair:
     Attributes:
         source: token ids of the perturber's input.
         target: token ids of the rewriting.
-        changed: 1 at the target's tokens that the original text has not, else 0.
+        changed: 1 at the target's tokens that are not in the original text, otherwise 0.
     """
 
     source: list[int]
@@ -194,12 +200,15 @@ class EncodedPair:
 
     @property
     def length(self) -> int:
-        """Tokens of the longer side."""
+        """Return the number of tokens of the longer side."""
         return max(len(self.source), len(self.target))
 
 
 def encode_pairs(backbone: Backbone, pairs: Sequence[PerturbationPair], format: str) -> list[EncodedPair]:
-    """Pairs in tokens, cut at what the backbone reads; what is not in a longest common subsequence is changed."""
+    """Tokenize pairs, truncated to the backbone's maximal length.
+
+    Tokens outside a longest common subsequence are marked as changed.
+    """
     most = longest(backbone)
     inputs = backbone.tokenize(source_text(format, pair.word, pair.target, pair.original) for pair in pairs)
     sources = [ids[:most] for ids in inputs]
@@ -220,13 +229,13 @@ def _changed(original: list[int], target: list[int]) -> list[int]:
 
 @dataclass(frozen=True)
 class PairBatch(Batch):
-    """B pairs.
+    """Batch of B pairs.
 
     Attributes:
         input_ids: token ids of the perturber's inputs (B, S), padded.
         attention_mask: mask (B, S), 0 at padding.
         targets: token ids of the rewritings (B, T), ``IGNORED`` at padding.
-        changed: boolean (B, T), whether a target token is one that the original text has not.
+        changed: boolean (B, T), whether a target token is not in the original text.
     """
 
     input_ids: Tensor
@@ -236,27 +245,27 @@ class PairBatch(Batch):
 
 
 class PerturbationPairs(Streamed):
-    """Pairs to train a perturber on, part of them held out by their original text, in length-bucketed batches.
+    """Pairs to train a perturber on, some held out by their original text, in length-bucketed batches.
 
     Args:
-        path: file of pairs in PANDA's columns, see :func:`read_pairs`; None makes silver pairs of ``paths``.
-        paths: plain text, as :class:`fairlab.data.corpus.Corpus` takes it, of whose sentences silver pairs are made;
-            None where ``path`` is given.
+        path: file of pairs in PANDA's columns, see :func:`read_pairs`; None makes silver pairs from ``paths``.
+        paths: plain text, as for :class:`fairlab.data.corpus.Corpus`, whose sentences silver pairs are made from; None
+            if ``path`` is given.
         axes: axes on which silver pairs are made, such as ``gender``.
         format: format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`.
         validation: share of the original texts held out, above 0 and below 1.
-        test: share of the original texts that are neither trained on nor validated with, for ``benchmark=perturber`` to
-            measure, at least 0; together with ``validation`` below 1.
+        test: share of the original texts reserved for ``benchmark=perturber`` and not used for training or validation,
+            at least 0; together with ``validation`` below 1.
         batch_size: number of pairs in a training batch, over all processes.
-        limit: number of training pairs at most, drawn with ``seed``; None uses all.
+        limit: maximal number of training pairs, drawn with ``seed``; None uses all.
         encoder: the model whose tokenizer and maximal length are used.
         epochs: number of passes over the training pairs.
         seed: seed of the draws and of the order of the batches.
-        augmentation: must be None: there is no augmentation of pairs.
+        augmentation: must be None, as augmentations of pairs do not exist.
 
     Attributes:
         pairs: the pairs of each split.
-        encoded: for each split, its pairs in tokens.
+        encoded: tokenized pairs of each split.
 
     Raises:
         FairlabError: on bad data or values, naming file, row or key.
@@ -311,7 +320,7 @@ class PerturbationPairs(Streamed):
         self.encoded = {split: encode_pairs(encoder, part, format) for split, part in self.pairs.items()}
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about the data: files by hash, sizes, what was cut."""
+        """Return the facts for the record: files by hash, sizes, and the number of truncated texts."""
         most = longest(self.encoder)
         return {
             "path": self.where,
@@ -324,22 +333,22 @@ class PerturbationPairs(Streamed):
         }
 
     def fingerprints(self) -> Fingerprints:
-        """Of both texts of the training pairs."""
+        """Return fingerprints of both texts of the training pairs."""
         found = Fingerprints()
         found.add(text for pair in self.pairs["train"] for text in (pair.original, pair.perturbed))
         return found
 
     def sizes(self) -> dict[str, int]:
-        """What one pass over the training pairs goes through, padding not counted."""
+        """Return the number of pairs and tokens in one pass over the training pairs, padding excluded."""
         rows = self.encoded["train"]
         return {"pairs": len(rows), "tokens": sum(len(row.source) + len(row.target) for row in rows)}
 
     def lengths(self, split: str) -> list[int]:
-        """Of every pair."""
+        """Return the length in tokens of every pair."""
         return [one.length for one in self.encoded[split]]
 
     def collate(self, split: str, positions: list[int]) -> PairBatch:
-        """Sources and targets, padded."""
+        """Return sources and targets, padded."""
         rows = [self.encoded[split][position] for position in positions]
         sources = pad([row.source for row in rows], self.encoder.padding_id)
         targets, _ = pad([row.target for row in rows], IGNORED)

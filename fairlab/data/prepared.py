@@ -1,8 +1,8 @@
-"""A corpus in token ids: memory-mapped shards with an index and hashes, which ranks, resumes and twins share.
+"""A corpus in token ids: memory-mapped shards with an index and hashes, shared by ranks, resumed runs and twins.
 
-A folder holds ``train-NNNNN.tokens`` and ``validation-NNNNN.tokens``, the ids as little-endian uint16 or uint32 one
-after the other; ``trained_on.safetensors``, hashes of the training texts; and ``prepared.json``, written last: what the
-shards were made of, and their sizes and hashes.
+A folder holds ``train-NNNNN.tokens`` and ``validation-NNNNN.tokens``, consecutive ids as little-endian uint16 or
+uint32; ``trained_on.safetensors``, hashes of the training texts; and ``prepared.json``, written last: the sources and
+settings of the shards, and their sizes and hashes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fairlab.types import DataUnavailable, FairlabError, Natural
 
 NAME = "prepared.json"
 FORMAT = 1
-# What decides the shards, in words.
+# Facts that decide the shards, in words.
 DECIDES = {
     "format": "another format of shards",
     "tokenizer": "another tokenizer",
@@ -41,13 +41,13 @@ DECIDES = {
 
 @dataclass
 class Prepared:
-    """The manifest of prepared text.
+    """Manifest of prepared text.
 
     Attributes:
-        made_of: what decides the shards; see :data:`DECIDES`.
-        files: name, bytes, time of change and SHA-256 of every source.
+        made_of: facts that decide the shards; see :data:`DECIDES`.
+        files: name, bytes, modification time and SHA-256 of every source.
         dtype: ``uint16`` or ``uint32``.
-        shards: for every shard and split, its file with number of tokens, bytes, time of change and SHA-256.
+        shards: for every shard and split, its file with number of tokens, bytes, modification time and SHA-256.
         counts: passages, and those that an augmentation changed.
         original_tokens: tokens of the training passages before any augmentation.
     """
@@ -64,13 +64,13 @@ class Prepared:
         write_whole(folder / NAME, json.dumps(asdict(self), indent=1) + "\n")
 
     def tokens(self, folder: Path, split: str) -> Tokens:
-        """The tokens of a split."""
+        """Return the tokens of a split."""
         entries = [shard[split] for shard in self.shards if split in shard]
         return Tokens([folder / one["file"] for one in entries], [one["tokens"] for one in entries], self.dtype)
 
 
 class SourceEntry(TypedDict):
-    """What ``prepared.json`` says of a source."""
+    """Entry of a source in ``prepared.json``."""
 
     file: str
     bytes: Natural
@@ -79,7 +79,7 @@ class SourceEntry(TypedDict):
 
 
 class ShardEntry(SourceEntry):
-    """What ``prepared.json`` says of a shard."""
+    """Entry of a shard in ``prepared.json``."""
 
     tokens: Natural
 
@@ -101,12 +101,12 @@ class PreparedFile(PreparedNeeds, total=False):
 
 
 class Tokens:
-    """The tokens of all shards of a split as one sequence, read where they are asked for.
+    """Tokens of all shards of a split as one sequence, read on demand.
 
     Args:
         files: the shards, in order.
         counts: number of tokens in each.
-        dtype: of the ids.
+        dtype: data type of the ids.
     """
 
     def __init__(self, files: Sequence[Path], counts: Sequence[int], dtype: str) -> None:
@@ -116,11 +116,11 @@ class Tokens:
         self._opened: dict[int, NDArray[Any]] = {}
 
     def __len__(self) -> int:
-        """Number of tokens."""
+        """Return the number of tokens."""
         return int(self.starts[-1])
 
     def read(self, start: int, stop: int) -> NDArray[np.int64]:
-        """The tokens from ``start`` to ``stop``, fewer at the end."""
+        """Return the tokens from ``start`` to ``stop``, fewer at the end."""
         stop, parts = min(stop, len(self)), []
         shard = int(np.searchsorted(self.starts, start, "right")) - 1
         while start < stop:
@@ -136,22 +136,22 @@ class Tokens:
 
 
 def file_entry(file: Path) -> dict[str, Any]:
-    """Name, bytes, time of change and SHA-256 of a file."""
+    """Return name, bytes, modification time and SHA-256 of a file."""
     status = file.stat()
     return {"file": file.name, "bytes": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": sha256(file)}
 
 
 def open_prepared(folder: Path, made_of: Mapping[str, Any], sources: Sequence[Path]) -> Prepared:
-    """The manifest of a folder, after a look whether it fits what is asked and its files are as they were.
+    """Return the manifest of a folder, after checking that it matches the request and its files are unchanged.
 
     Args:
-        folder: the folder.
-        made_of: what the shards must have been made of.
-        sources: the files that the text is in now.
+        folder: folder of the prepared text.
+        made_of: required facts of the shards.
+        sources: current files of the text.
 
     Raises:
         DataUnavailable: a shard is missing.
-        FairlabError: the manifest is damaged or of something else, a source or a shard has changed.
+        FairlabError: the manifest is damaged or belongs to something else, or a source or a shard has changed.
     """
     anew = f"delete {folder} to prepare the text anew"
     check_folder(folder)

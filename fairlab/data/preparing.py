@@ -1,4 +1,4 @@
-"""Preparing a corpus: read, cut into passages, perturbed and tokenized once, in parallel, into shards of token ids."""
+"""Preparation of a corpus in parallel: read, cut into passages, perturb and tokenize once, into shards of token ids."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from fairlab.text.fingerprints import Fingerprints
 from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable, FairlabError
 
-PART = 4_000_000  # characters of a shard, a little more where a paragraph ends later
+PART = 4_000_000  # characters per shard, slightly exceeded if a paragraph ends later
 AT_ONCE = 2000  # sentences tokenized together
 TOGETHER = 256  # passages perturbed together
-BEGUN, PARTS = "begun.json", "parts"  # what a preparation that was killed resumes from
+BEGUN, PARTS = "begun.json", "parts"  # files from which a killed preparation resumes
 
 Made = tuple[dict[str, Any], Fingerprints]
-Pair = tuple[str, str]  # the original text, and what stands in its place in the corpus
+Pair = tuple[str, str]  # the original text, and its replacement in the corpus
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage: its original text and ids, its sentences where they are told, what stands in its place."""
+    """A passage: its original text and id, its sentences if they are known, and its replacement."""
 
     original: str
     there: str
@@ -52,13 +52,13 @@ class Passage:
 
 @dataclass(frozen=True)
 class TextPart:
-    """What becomes one shard.
+    """Input of one shard.
 
     Attributes:
-        number: of the shard.
+        number: number of the shard.
         paragraphs: running text.
-        rows: passages that come as such; one of the two is empty.
-        room: characters of original text to take at most, up to the end of a passage; None takes all.
+        rows: rows that are whole passages; either this or ``paragraphs`` is empty.
+        room: maximal number of characters of original text, up to the end of a passage; None takes all.
     """
 
     number: int
@@ -69,16 +69,16 @@ class TextPart:
 
 @dataclass
 class PartMaker:
-    """Makes shards; one in every process.
+    """Maker of shards; there is one per process.
 
     Attributes:
         tokenizer: a fast tokenizer.
-        folder: where shards are written.
-        dtype: of the ids.
-        passage: number of tokens of a passage at most, unless a single sentence is longer.
+        folder: folder to write shards to.
+        dtype: data type of the ids.
+        passage: maximal number of tokens of a passage, unless a single sentence is longer.
         validation: share of the passages held out.
-        twin: ``original`` leaves out what stands in a passage's place.
-        augmentation: what rewrites a training passage.
+        twin: ``original`` ignores the replacement of a passage.
+        augmentation: augmentation that rewrites a training passage.
     """
 
     tokenizer: PreTrainedTokenizerBase
@@ -93,7 +93,7 @@ class PartMaker:
         self.ids = WordTokens(self.tokenizer)
 
     def passages(self, part: TextPart) -> Iterator[Passage]:
-        """Every passage, as far as there is room."""
+        """Yield the passages until ``room`` is used up."""
         seen = 0
         for passage in chain(self._cut(part.paragraphs), self._rows(part.rows)):
             if part.room is not None and seen >= part.room:
@@ -118,7 +118,7 @@ class PartMaker:
                 yield Passage(original, there, ids, None)
 
     def make(self, part: TextPart) -> Made:
-        """Write the shard of a part unless it is finished; return its counts and fingerprints of its training texts."""
+        """Write the shard of a part unless it is finished; return its counts and training fingerprints."""
         own = self.folder / PARTS / f"{part.number:05}"
         finished = FinishedPart(self.folder, own / "counts.json")
         found, seen = finished.read(), Fingerprints.load(own)
@@ -155,7 +155,7 @@ class PartMaker:
         return {**found, "files": {split: entry for split, entry in shard.items() if entry["tokens"]}}, seen
 
     def _texts(self, passages: Sequence[Passage]) -> list[str]:
-        """What stands in the place of each passage."""
+        """Return the replacement of each passage."""
         if self.twin == "original":
             return [passage.original for passage in passages]
         there = [passage.there for passage in passages]
@@ -182,48 +182,48 @@ def prepare(
     maker: Callable[[Path], PartMaker],
     num_proc: int,
 ) -> Prepared:
-    """The prepared text in a folder: as it is there, or made now by whoever of several processes comes first.
+    """Return the prepared text of a folder; the first of several processes makes it if it is missing.
+
+    A killed preparation resumes after the shards that it had finished.
 
     Args:
-        folder: the folder; it appears when it is whole.
-        made_of: what decides the shards; see :data:`fairlab.data.prepared.DECIDES`.
-        sources: the files of the text.
-        maker: function from the folder that shards are written in to their maker; can be pickled.
-        num_proc: number of processes; which shards there are does not depend on it.
-
-    A preparation that was killed goes on after the shards that it had finished.
+        folder: folder of the prepared text; it appears only when it is complete.
+        made_of: facts that determine the shards; see :data:`fairlab.data.prepared.DECIDES`.
+        sources: files of the text.
+        maker: function from the folder for shards to their maker; must be picklable.
+        num_proc: number of processes; the shards do not depend on it.
 
     Raises:
-        FairlabError: the text or the values are bad, or the folder holds something else; nothing is left half-written.
+        FairlabError: the text or the values are bad, or the folder holds something else; no partial files are left.
         DataUnavailable: an output of ``fairlab.augment`` has not finished.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.with_name(f".{folder.name}.lock")):  # only one process at a time goes on; the others wait
+    with FileLock(folder.with_name(f".{folder.name}.lock")):  # one process at a time prepares; the others wait
         if not (folder / NAME).is_file():
             for made in dict.fromkeys(file.parent for file in sources if NAMED.fullmatch(file.name)):
-                data_files(made)  # what fairlab.augment wrote must be finished, and as it was written
+                data_files(made)  # an output of fairlab.augment must be complete and unchanged
             making = folder.with_name(f".{folder.name}.new")
             begin(making, {"made_of": made_of, "files": [file_entry(file) for file in sources], "characters": PART})
             try:
                 _make(making, made_of, sources, maker, num_proc)
             except FairlabError:
-                shutil.rmtree(making)  # the text is bad; after any other end what is finished is taken up again
+                shutil.rmtree(making)  # the text is bad; after any other error the finished parts are kept for resuming
                 raise
             if folder.is_dir():
-                folder.rmdir()  # an empty one, which somebody made for this
+                folder.rmdir()  # an empty folder, created for this purpose
             making.rename(folder)
     return open_prepared(folder, made_of, sources)
 
 
 def begin(folder: Path, facts: dict[str, Any]) -> None:
-    """Make a folder to prepare text in: as a killed process left it if that prepared the same, else empty.
+    """Make a folder for a preparation, or keep a killed preparation's folder if its facts are the same.
 
     Args:
-        folder: Folder to prepare text in.
-        facts: All that decides the shards.
+        folder: folder to prepare text in.
+        facts: facts that determine the shards.
 
     Raises:
-        FairlabError: a link is in the folder's place, or the folder reaches out of itself.
+        FairlabError: the folder is a link, or links lead out of it.
     """
     if folder.is_symlink():
         raise FairlabError(f"{folder} is a link; remove it, as text is prepared under that name")
@@ -255,7 +255,7 @@ def _make(
             manifest.counts[name] += found[name]
         seen.take(some)
     seen.save(folder)
-    shutil.rmtree(folder / PARTS, ignore_errors=True)  # what only tells how far a preparation is
+    shutil.rmtree(folder / PARTS, ignore_errors=True)  # these record only the progress of a preparation
     (folder / BEGUN).unlink(missing_ok=True)
     manifest.write(folder)
 
@@ -264,7 +264,7 @@ def _here(parts: Iterable[TextPart], maker: PartMaker) -> Iterator[Made]:
     yield from map(maker.make, parts)
 
 
-_maker: PartMaker | None = None  # of a worker process
+_maker: PartMaker | None = None  # set in a worker process
 
 
 def _start_worker(maker: PartMaker) -> None:
@@ -279,14 +279,14 @@ def _work(part: TextPart) -> Made:
 
 
 def _in_processes(parts: Iterable[TextPart], maker: PartMaker, num_proc: int) -> Iterator[Made]:
-    """What is made of the parts, in order, with a bounded number of them in memory."""
+    """Yield the results for the parts, in order, with a bounded number of them in memory."""
     with process_pool(num_proc, _start_worker, maker) as pool:
         for future in drawn_ahead((pool.submit(_work, part) for part in parts), num_proc):
             yield future.result()
 
 
 def text_parts(sources: Sequence[Path], field: str, original: str, limit: int | None) -> Iterator[TextPart]:
-    """The text in parts; which ones there are depends on the sources alone."""
+    """Yield the text in parts, which depend on the sources alone."""
     number, before = 0, 0
     for file in sources:
         rows = file.suffix in TABLES
@@ -313,11 +313,11 @@ def _rows(file: Path, field: str, original: str) -> Iterator[Pair]:
 
 
 def stream_paragraphs(file: Path) -> Iterator[str]:
-    """Paragraphs of a text file, as of :func:`fairlab.data.text.paragraphs`, one at a time.
+    """Yield the paragraphs of a text file one at a time, as :func:`fairlab.data.text.paragraphs` defines them.
 
     Raises:
         DataUnavailable: the file cannot be read.
-        FairlabError: the file is no text, as of :func:`fairlab.text.reading.text_lines`.
+        FairlabError: the file is not text; see :func:`fairlab.text.reading.text_lines`.
     """
     if not file.is_file():
         raise DataUnavailable(f"{file} is no file; give data.paths of plain text")
@@ -327,7 +327,7 @@ def stream_paragraphs(file: Path) -> Iterator[str]:
     begins = any(gutenberg.START.match(line) for line in first)
     block: list[str] = []
     for line in chain(first, lines, [""]):
-        if begins:  # until then it is what Project Gutenberg puts before a book
+        if begins:  # lines before this are Project Gutenberg's front matter
             begins = not gutenberg.START.match(line)
             continue
         if line[:1] in ("*", "E") and gutenberg.END.match(line):

@@ -1,4 +1,4 @@
-"""Which files of data are read, so that a run can keep their hashes."""
+"""Record of the data files that a run reads, so that the run can keep their hashes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _noted: ContextVar[dict[str, Path] | None] = ContextVar("noted", default=None)
 
 @contextmanager
 def noting_reads() -> Iterator[dict[str, Path]]:
-    """Yield the files that are read inside, by the name under which a reader finds them again; it fills as they are."""
+    """Yield a mapping, filled during the context, from a name that a reader finds again to the file that was read."""
     found: dict[str, Path] = {}
     token = _noted.set(found)
     try:
@@ -23,11 +23,11 @@ def noting_reads() -> Iterator[dict[str, Path]]:
 
 
 def note_read(path: Path, name: str = "") -> Path:
-    """Note that a file is read, and return its path.
+    """Record that a file is read, and return its path.
 
     Args:
         path: path of the file.
-        name: name of published data, which another machine may keep elsewhere; empty for the path itself.
+        name: name of published data, which another machine may keep in another folder; empty for the path itself.
     """
     found = _noted.get()
     if found is not None:
@@ -36,5 +36,5 @@ def note_read(path: Path, name: str = "") -> Path:
 
 
 def portable_name(path: Path) -> str:
-    """Return a path as a record keeps it: below the package for what comes with fairlab, else as it was given."""
+    """Return a path as a record keeps it: relative for files that come with fairlab, otherwise as given."""
     return str(path.relative_to(PACKAGE.parent)) if path.is_relative_to(PACKAGE) else str(path)

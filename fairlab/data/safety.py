@@ -1,4 +1,4 @@
-"""Texts with harms and identity subgroups, in counterfactual sets: what safety classifiers are trained and judged on.
+"""Texts with harms and identity subgroups, in counterfactual sets, for training and evaluating safety classifiers.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble"; Dixon et al. 2018,
 "Measuring and Mitigating Unintended Bias in Text Classification"; Röttger et al. 2021, "HateCheck"; Markov et al. 2023,
@@ -36,24 +36,24 @@ CATEGORIES: dict[str, list[str]] = TAXONOMY["categories"]
 HARMS: tuple[str, ...] = tuple(TAXONOMY["harms"])
 SUBGROUPS = [f"{category}:{name}" for category, names in CATEGORIES.items() for name in names]
 SEEDS = "counterfactual_safety/counterfactual_fairness_dataset_seeds.csv"
-INJECTED = "identity"  # the augmentation whose rows are versions of seeds
-HARM = re.compile("[a-z][a-z0-9_]*")  # a name of a harm in data of one's own
-NONE = "--"  # how the published seeds write that a text is about no subgroup
+INJECTED = "identity"  # augmentation that made a row from a seed
+HARM = re.compile("[a-z][a-z0-9_]*")  # name of a harm in custom data
+NONE = "--"  # marks a text without a subgroup in the published seeds
 MADLIB_TERMS = "bias_madlibs/bias_madlibs_data/adjectives_people.txt"
-# Labels of Markov et al. 2023 that tell of a harm; any of them makes a text unsafe.
+# Labels of Markov et al. 2023 that name a harm; any of them makes a text unsafe.
 OF_MODERATION = {"hate": ("H", "H2"), "sexual": ("S",), "violence": ("V", "V2")}
 
 
 @dataclass(frozen=True)
 class SafetyText:
-    """One text.
+    """A text with its labels.
 
     Attributes:
         text: the text to score, which is never printed.
         key: name of the text's counterfactual set: the same for all versions of a seed.
-        subgroup: the subgroup that the text is about, as ``category:subgroup``; empty where there is none.
-        labels: for each harm that was judged, 0 (safe) or 1 (unsafe).
-        seed: whether the text stands in the data as it is; a version was made of one that does.
+        subgroup: the subgroup that the text is about, as ``category:subgroup``; empty if there is no subgroup.
+        labels: 0 (safe) or 1 (unsafe) for each harm that was judged.
+        seed: whether the text occurs in the data itself; False for a version made from a seed.
     """
 
     text: str
@@ -64,21 +64,21 @@ class SafetyText:
 
     @property
     def category(self) -> str:
-        """The identity category; empty without a subgroup."""
+        """Return the identity category; empty without a subgroup."""
         return self.subgroup.partition(":")[0]
 
 
 def read_safety(name: str, path: str | None = None) -> list[SafetyText]:
-    """The texts of a data set.
+    """Read the texts of a dataset.
 
     Args:
         name: one of :data:`READERS`; ``embedded/safety`` is a small harmless sample that comes with fairlab.
-        path: an explicit file, or a folder that ``fairlab.augment`` made of one; None takes the file below
+        path: path of a file, or of a folder that ``fairlab.augment`` made from one; None takes the file below
             ``FAIRLAB_DATA``.
 
     Raises:
-        DataUnavailable: the file cannot be had.
-        FairlabError: there is no such data set, a row cannot be read, or a subgroup, label or key is not sound.
+        DataUnavailable: the file is unavailable.
+        FairlabError: there is no such dataset, a row cannot be read, or a subgroup, label or key is invalid.
     """
     if name not in READERS:
         raise FairlabError(f"no safety data set '{name}'; there are: {', '.join(READERS)}")
@@ -106,7 +106,7 @@ def read_safety(name: str, path: str | None = None) -> list[SafetyText]:
 
 
 def _csv(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Rows of a file with a header, or of a made folder, by number."""
+    """Yield the numbered rows of a file with a header, or of a made folder."""
     if file.is_dir():
         for number, (_, row) in enumerate(_json_rows(file), start=1):
             if missing := [name for name in columns if name not in row]:
@@ -121,7 +121,7 @@ def _csv(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, st
 
 
 def _json_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Places and rows of JSON lines, of a file or of a folder that ``fairlab.augment`` made."""
+    """Yield the places and rows of JSON lines, from a file or from a folder that ``fairlab.augment`` made."""
     for part in data_files(file) if file.is_dir() else [file]:
         for place, row in read_json_lines(part):
             if not isinstance(row, dict):
@@ -140,10 +140,10 @@ def _binary(value: object, place: str) -> int:
 
 
 def known_subgroup(subgroup: str, place: str) -> str:
-    """The subgroup, empty for none.
+    """Check a subgroup and return it; return an empty string for no subgroup.
 
     Raises:
-        FairlabError: it is not one of table 2.
+        FairlabError: the subgroup is not listed in table 2.
     """
     if subgroup in ("", NONE):
         return ""
@@ -163,7 +163,7 @@ def _seeds(file: Path) -> Iterator[SafetyText]:
 
 
 def _madlibs(file: Path) -> Iterator[SafetyText]:
-    """A set is a sentence with every identity term in its turn; the term is the subgroup."""
+    """Yield texts of Bias Madlibs: a set is a sentence with each identity term in turn; the term is the subgroup."""
     terms = text_lines(locate(MADLIB_TERMS))
     ordered = sorted((term.strip() for term in terms if term.strip()), key=len, reverse=True)
     for number, row in _csv(file, ["Text", "Label"]):
@@ -177,7 +177,7 @@ def _madlibs(file: Path) -> Iterator[SafetyText]:
 
 
 def _hatecheck(file: Path) -> Iterator[SafetyText]:
-    """A set is a template with every target group in its turn; other cases stand alone."""
+    """Yield the texts of HateCheck: a set is a template with each target group in turn, or a single other case."""
     rows = list(_csv(file, ["test_case", "label_gold", "target_ident", "templ_id", "case_id"]))
     sizes = Counter(row["templ_id"] for _, row in rows if row["target_ident"])
     targets = len({row["target_ident"] for _, row in rows} - {""})
@@ -189,7 +189,10 @@ def _hatecheck(file: Path) -> Iterator[SafetyText]:
 
 
 def _moderation(file: Path) -> Iterator[SafetyText]:
-    """Without subgroups; a harm that nobody judged has no label. The seeds' OpenAI part is made of these texts."""
+    """Yield texts without subgroups; a harm that was not judged has no label.
+
+    The OpenAI part of the published seeds is derived from these texts.
+    """
     content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
     for number, line in enumerate(io.StringIO(content.decode("utf-8")), start=1):
         row = from_json(line)
@@ -199,7 +202,10 @@ def _moderation(file: Path) -> Iterator[SafetyText]:
 
 
 def _own(file: Path) -> Iterator[SafetyText]:
-    """JSON lines: ``{"text": ..., "key": ..., "subgroup": ..., "labels": {"hate": 0}}``, with labels of any harms."""
+    """Yield texts from JSON lines: ``{"text": ..., "key": ..., "subgroup": ..., "labels": {"hate": 0}}``.
+
+    Labels may name any harms.
+    """
     for place, row in _json_rows(file):
         try:
             text, key, subgroup, labels = str(row["text"]), str(row["key"]), row.get("subgroup", ""), row["labels"]
@@ -226,17 +232,17 @@ class SafetyData(TrainingData):
     """Seeds with their counterfactual versions, in folds that never separate versions of a seed.
 
     Args:
-        name: name of the data set, one of :data:`READERS`.
-        path: path of the data set's file; None takes the one that comes with fairlab or lies below ``FAIRLAB_DATA``.
-        held_out: names of further data sets that nothing is trained or chosen on.
+        name: name of the dataset, one of :data:`READERS`.
+        path: path of the dataset's file; None takes the one that comes with fairlab or is below ``FAIRLAB_DATA``.
+        held_out: names of further datasets, not used for training or model selection.
         folds: number of folds, at least three; each is the test set of one model, and the validation set of another.
-        repeats: number of times the data are divided into folds anew.
+        repeats: number of independent divisions of the data into folds.
         seed: seed of the divisions.
-        augmentation: the augmentation that makes the versions; None measures and trains on what the data holds.
+        augmentation: augmentation that makes the versions; None uses only the texts that the data holds.
 
     Attributes:
-        texts: the seeds, then the versions made of them.
-        others: the texts of every held-out data set.
+        texts: the seeds, then the versions made from them.
+        others: the texts of every held-out dataset.
 
     Raises:
         FairlabError: on bad data or values.
@@ -274,14 +280,14 @@ class SafetyData(TrainingData):
         self.others = {other: read_safety(other) for other in held_out}
 
     def division(self, repeat: int) -> NDArray[np.int64]:
-        """The fold of every text (N,)."""
+        """Return the fold of every text (N,)."""
         order = list(self.keys)
         random.Random(f"{self.seed} {repeat}").shuffle(order)
         fold = {key: place % self.folds for place, key in enumerate(order)}
         return np.array([fold[text.key] for text in self.texts])
 
     def facts(self) -> dict[str, object]:
-        """What the record should hold about the data: content by hash, sizes, what was turned to which subgroup."""
+        """Return the facts for the record: content hash, sizes, and the number of versions made for each subgroup."""
         seeds = [text for text in self.texts if text.seed]
         harms = dict.fromkeys([*HARMS, *(harm for text in seeds for harm in text.labels)])
         return {
@@ -298,13 +304,16 @@ class SafetyData(TrainingData):
         }
 
     def _left_out(self, seeds: Sequence[SafetyText]) -> int:
-        """Versions that seeds with others lack, as a word of theirs has no counterpart in a subgroup."""
+        """Return the number of missing versions of seeds that have others, due to words without a counterpart."""
         made = Counter(text.key for text in self.made)
         return sum(len(CATEGORIES[text.category]) - 1 - made[text.key] for text in seeds if made[text.key])
 
 
 def made_of(seeds: Sequence[SafetyText], augmentation: SubgroupAugmentation) -> list[SafetyText]:
-    """Versions of seeds that stand alone in their set, for every other subgroup of the category; labels go along."""
+    """Return versions of the seeds that are alone in their set, for every other subgroup of the category.
+
+    A version keeps the labels of its seed.
+    """
     sizes = Counter(text.key for text in seeds)
     made = []
     for text in seeds:
@@ -318,20 +327,20 @@ def made_of(seeds: Sequence[SafetyText], augmentation: SubgroupAugmentation) -> 
 
 
 def _digest(texts: Sequence[SafetyText]) -> str:
-    """SHA-256 of texts, keys, subgroups and labels."""
+    """Return the SHA-256 of texts, keys, subgroups and labels."""
     content = [(text.text, text.key, text.subgroup, sorted(text.labels.items())) for text in texts]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """Texts with the scores of models that were trained on others.
+    """Texts with scores from models that were trained on other texts.
 
     Attributes:
         texts: the N texts that were scored.
-        folds: fold of each text in each repeat, (R, N); scores of one fold come from one model.
-        scores: for each harm, the scores (R, N), in [0, 1].
-        uncalibrated: the same before calibration; empty where nobody asked.
+        folds: fold of each text in each repeat, (R, N); one model gives all scores of a fold.
+        scores: scores (R, N) for each harm, in [0, 1].
+        uncalibrated: the same scores before calibration; empty unless requested.
     """
 
     texts: Sequence[SafetyText]
@@ -340,7 +349,7 @@ class Predicted:
     uncalibrated: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def only(self, chosen: Sequence[int]) -> Predicted:
-        """Some of the texts, by their numbers."""
+        """Return some of the texts, by index."""
         scores, raw = (
             {harm: found[:, chosen] for harm, found in of.items()} for of in (self.scores, self.uncalibrated)
         )
@@ -349,16 +358,16 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Judged:
-    """All that is measured of an ensemble.
+    """All measurements of an ensemble.
 
     Attributes:
-        parts: scored texts: ``test``, ``validation``, and every held-out data set by name.
+        parts: scored texts: ``test``, ``validation``, and every held-out dataset by name.
         features: names of the F source scores.
         source_scores: source scores (N, F) of the texts of ``test``.
-        contributions: for each harm, the weight of each source (F,), in [0, 1]; empty for a model that has none.
-        thresholds: for each harm, the score from which a text is named unsafe; empty where none was chosen.
-        beside: other models that were trained on the same divisions, by name: controls and rivals.
-        offers: what a benchmark may ask of it.
+        contributions: weight of each source (F,) for each harm, in [0, 1]; empty for a model without weights.
+        thresholds: score for each harm from which a text is classified as unsafe; empty if no threshold was chosen.
+        beside: other models trained on the same divisions, by name: controls and competing methods.
+        offers: quantities that a benchmark may request.
     """
 
     offers: ClassVar[frozenset[str]] = frozenset({"harm_scores"})
@@ -370,6 +379,6 @@ class Judged:
     beside: Mapping[str, Judged] = field(default_factory=dict)
 
     def only(self, of: str, chosen: Sequence[int]) -> Judged:
-        """The same with some of the texts of a part alone, by their numbers."""
+        """Return a copy that keeps some of the texts of one part, by index."""
         sources = self.source_scores[chosen] if of == "test" else self.source_scores
         return replace(self, parts={**self.parts, of: self.parts[of].only(chosen)}, source_scores=sources)

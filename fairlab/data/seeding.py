@@ -1,16 +1,16 @@
-"""Seeds of the parts of a run: of each epoch and of each step, all from the run's own."""
+"""Seeds of each epoch and each step of a run, derived from the run's seed."""
 
 from __future__ import annotations
 
-STRIDE = 1_000_003  # a prime, so that seeds of neighbouring runs meet after as many steps alone
+STRIDE = 1_000_003  # a prime; neighbouring run seeds share a derived seed only after this number of steps
 
 
 def seed_of(seed: int, number: int) -> int:
-    """Return the seed of an epoch or a step, so that a resumed run draws what an uninterrupted one does.
+    """Return the seed of an epoch or a step, so that a resumed run draws the same values as an uninterrupted one.
 
     Args:
-        seed: Seed of the run.
-        number: Number of the epoch or the step, from 0.
+        seed: seed of the run.
+        number: number of the epoch or the step, from 0.
 
     Example:
         >>> seed_of(42, 0), seed_of(42, 7)

@@ -1,4 +1,4 @@
-"""Plain text: files of paragraphs, sentences, and which paragraphs are held out."""
+"""Plain text: files of paragraphs, sentences, and the choice of held-out paragraphs."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from fairlab.types import DataUnavailable
 WRAPPED = 200  # a file without a longer line is wrapped by hand: its paragraphs end at blank lines, not at line ends
 SHORTEST = 5  # tokens of a text worth training on, special ones included
 BOOK = re.compile(rf"^{gutenberg.START.pattern}.*?$(.*?)^(?:{gutenberg.END.pattern})", re.M | re.S)
-# The blank stands first, so that only blanks are looked at: several times as fast as looking at every place.
+# The blank comes first, so that only blanks are examined: several times as fast as examining every position.
 TITLES = "".join(rf"(?<!\b{title}\.\s)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
 SENTENCE_END = re.compile(rf"""\s(?:(?<=[.!?]\s)|(?<=[.!?]["')\]]\s)){TITLES}\s*(?=["'(\[]?[A-Z])""")
 
 
 def read(path: str) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
-    """Yield name, SHA-256 and paragraphs of every file of a path; a paragraph comes with the key that places it.
+    """Yield name, SHA-256 and paragraphs of every file of a path, each paragraph with the key that decides its split.
 
-    The versions of a counterfactual group are paragraphs of one key, so that they are never split.
+    The versions of a counterfactual group are paragraphs with the same key, so that they are never split.
 
     Raises:
-        FairlabError: there is no such file or folder, it holds no text, or a file is no text.
+        FairlabError: there is no such file or folder, it holds no text, or a file is not text.
     """
     if path.startswith("embedded/"):
         (file,) = groups_files(path)
@@ -40,10 +40,10 @@ def read(path: str) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
 
 
 def text_files(path: str) -> list[Path]:
-    """The file itself, or the ``.txt`` files of a folder by name.
+    """Return the file itself, or the ``.txt`` files of a folder by name.
 
     Raises:
-        DataUnavailable: there is no such place, or a folder holds none.
+        DataUnavailable: the path does not exist, or a folder holds no ``.txt`` file.
     """
     folder = os.environ.get("FAIRLAB_DATA")
     places = [Path(path), *([Path(folder) / path] if folder else [])]
@@ -58,10 +58,10 @@ def text_files(path: str) -> list[Path]:
 
 
 def read_text(file: Path) -> str:
-    """Read a file's text, UTF-8 or else Latin-1, without what Project Gutenberg puts around a book.
+    """Read a file's text, as UTF-8 or else Latin-1, without Project Gutenberg's front and back matter.
 
     Raises:
-        FairlabError: the file is no text, as of :func:`fairlab.text.reading.text_lines`.
+        FairlabError: the file is not text; see :func:`fairlab.text.reading.text_lines`.
     """
     text = "\n".join(text_lines(file, latin_1=True))
     book = BOOK.search(text)
@@ -69,7 +69,7 @@ def read_text(file: Path) -> str:
 
 
 def paragraphs(text: str) -> list[str]:
-    """Return paragraphs on one line each: split at blank lines, or at every line end where lines are not wrapped."""
+    """Return paragraphs on one line each: split at blank lines, or at every line end if lines are not wrapped."""
     lines = text.split("\n")
     wrapped = max(map(len, lines), default=0) < WRAPPED
     blocks = re.split(r"\n\s*\n", "\n".join(lines)) if wrapped else lines
@@ -78,12 +78,12 @@ def paragraphs(text: str) -> list[str]:
 
 
 def join_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[str]:
-    """Consecutive sentences joined up to ``window`` tokens; a longer sentence stands alone."""
+    """Join consecutive sentences up to ``window`` tokens; a longer sentence forms its own text."""
     return [" ".join(cut) for cut in cut_sentences(sentences, lengths, window)]
 
 
 def cut_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[list[str]]:
-    """The sentences of every text of :func:`join_sentences`."""
+    """Return the sentences of every text of :func:`join_sentences`."""
     cuts: list[list[str]] = []
     room = 0
     for sentence, length in zip(sentences, lengths, strict=True):
@@ -96,5 +96,5 @@ def cut_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int)
 
 
 def held_out(key: str, share: float) -> bool:
-    """Whether a paragraph is held out: a fixed choice, evenly spread over keys."""
+    """Return whether a paragraph is held out: a fixed choice, evenly spread over keys."""
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) < share * 2**64

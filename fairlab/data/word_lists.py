@@ -1,4 +1,4 @@
-"""Sentences that hold a listed word: the lists of an axis, and where their words stand in plain text.
+"""Sentences that hold a listed word: the lists of an axis, and the positions of their words in plain text.
 
 Source: Kaneko and Bollegala 2021, section 4.1; Yang et al. 2023; and their code.
 """
@@ -17,7 +17,7 @@ from fairlab.text.reading import text_lines
 from fairlab.text.words import Span, TermFinder
 from fairlab.types import NEUTRAL, FairlabError
 
-FEWEST_WORDS, MOST_WORDS = 2, 128  # of a sentence; the authors' code
+FEWEST_WORDS, MOST_WORDS = 2, 128  # minimal and maximal number of words of a sentence; the authors' code
 
 
 NEUTRAL_KIND = 0  # attributes are numbered from 1
@@ -25,11 +25,11 @@ NEUTRAL_KIND = 0  # attributes are numbered from 1
 
 @dataclass(frozen=True)
 class WordLists:
-    """Words of the attributes of an axis, and neutral ones, in lower case.
+    """Words of the attributes of an axis, and neutral words, in lower case.
 
     Attributes:
-        attributes: words of each attribute, as columns whose rows correspond; an empty string where an attribute has no
-            word.
+        attributes: words of each attribute, as columns whose rows correspond; an empty string if an attribute has no
+            word in a row.
         neutral: words without an attribute.
     """
 
@@ -37,7 +37,7 @@ class WordLists:
     neutral: set[str]
 
     def kinds(self) -> dict[str, int]:
-        """The kind each word marks; one that several attributes list marks none."""
+        """Return the kind that each word marks; words listed by several attributes are left out."""
         columns = [{word for word in column if word} for column in self.attributes.values()]
         kinds = dict.fromkeys(self.neutral.difference(*columns), NEUTRAL_KIND)
         for kind, column in enumerate(columns, start=1):
@@ -46,7 +46,7 @@ class WordLists:
 
 
 def lexicon_words(axis: str) -> WordLists:
-    """The words of an axis by the lexicons that come with fairlab."""
+    """Return the words of an axis from the lexicons that come with fairlab."""
     lexicon = load_lexicon(axis)
     columns = {
         name: [row[k].casefold() if row[k].casefold() != row[0].casefold() else "" for row in lexicon.rows]
@@ -56,11 +56,11 @@ def lexicon_words(axis: str) -> WordLists:
 
 
 def listed_words(lists: Mapping[str, str]) -> WordLists:
-    """Words from files of one a line.
+    """Read words from files with one word per line.
 
     Raises:
-        FairlabError: there is no neutral list, or less than two attributes, or their lists differ in length.
-        DataUnavailable: a file cannot be had.
+        FairlabError: there is no neutral list, there are less than two attributes, or their lists differ in length.
+        DataUnavailable: a file is unavailable.
     """
     if NEUTRAL not in lists or len(lists) < 3:
         raise FairlabError(f"data.lists needs '{NEUTRAL}' and at least two attributes, not: {', '.join(lists)}")
@@ -85,7 +85,7 @@ class Found:
 
 
 def find_words(lines: Iterable[str], words: WordLists, mixed: str) -> Iterator[Found]:
-    """Sentences with listed words; a word that repeats is read where it stands first."""
+    """Yield sentences with listed words; for a repeated word, its first occurrence is used."""
     kinds = words.kinds()
     finder = TermFinder(kinds)
     for text in lines:
@@ -103,9 +103,10 @@ def find_words(lines: Iterable[str], words: WordLists, mixed: str) -> Iterator[F
 
 
 def balanced(found: Sequence[Found], words: WordLists, at_least: int) -> list[Found]:
-    """Neutral sentences, and for corresponding words as many as the rarest has, if that is ``at_least`` so many.
+    """Return neutral sentences, and an equal number of sentences for each of the corresponding words.
 
-    A word of two rows counts in both, so that some sentences come twice; that is how the authors of ADEPT do it.
+    This number is the frequency of the rarest of these words; they are left out if it is below ``at_least``. A word of
+    two rows counts in both, so some sentences occur twice, as in the code of ADEPT's authors.
     """
     by_word: dict[tuple[int, str], list[Found]] = defaultdict(list)
     for entry in found:
@@ -120,7 +121,7 @@ def balanced(found: Sequence[Found], words: WordLists, at_least: int) -> list[Fo
 
 
 def split_by_hash(found: Sequence[Found], validation: float) -> tuple[list[Found], list[Found]]:
-    """Held-out entries and the others, in the order of a hash of their texts: the order of the files plays no part."""
+    """Split entries into held-out ones and the others, ordered by a hash of their texts and not by the files' order."""
     ranked = sorted(found, key=lambda entry: hashlib.sha256(entry.text.encode()).digest())
     count = int(validation) if validation >= 1 else round(validation * len(ranked))
     return ranked[:count], ranked[count:]

@@ -1,4 +1,4 @@
-"""Token ids of much running text: every word is tokenized once and then looked up."""
+"""Token ids of long running text: every word is tokenized once and then looked up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
-MOST_WORDS = 2**17  # kept, about 25 MB
+MOST_WORDS = 2**17  # maximal number kept, about 25 MB
 JOINED = 500  # words tokenized as one text
 SAMPLE = 200  # texts on which looking up is compared with tokenizing
 
@@ -20,10 +20,10 @@ SAMPLE = 200  # texts on which looking up is compared with tokenizing
 class WordTokens:
     """Token ids of pieces of running text, without special tokens.
 
-    Words are parted by single blanks, and each has one before it, as in the midst of a text. Most tokenizers split at
-    blanks first, so that a word has the same tokens wherever it stands, and at special tokens, so that many words with
-    one between them are tokenized in one call. Whether this one does is tried out on the first texts; where it does
-    not, the tokenizer is asked as usual, which takes several times as long.
+    Words are separated by single blanks, and each is preceded by one, as in the middle of a text. Most tokenizers split
+    at blanks first, so a word has the same tokens in every position. They also split at special tokens, so words joined
+    by a special token can be tokenized in one call. The first texts are used to test whether the tokenizer behaves this
+    way; if it does not, every text is tokenized as usual, which takes several times as long.
 
     Args:
         tokenizer: the tokenizer.
@@ -31,12 +31,12 @@ class WordTokens:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self.tokenizer = tokenizer
-        self.looked_up: bool | None = None  # None until it has been tried out
-        self.between: tuple[str, int] | None = None  # a special token and its id, to stand between words
+        self.looked_up: bool | None = None  # None until it has been tested
+        self.between: tuple[str, int] | None = None  # a special token and its id, placed between words
         self._forget()
 
     def __call__(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
-        """Token ids of every text."""
+        """Return the token ids of every text."""
         if self.looked_up is None and texts:
             self._try_out(list(texts[:SAMPLE]))
         return self._from_words(texts) if self.looked_up else self._asked(texts)
@@ -56,7 +56,7 @@ class WordTokens:
         self._learn()
         counts = self.counts[numbers]
         ends = np.cumsum(counts)
-        # Where each word's ids begin in the list of all, less where they begin here; then one step on for every id.
+        # Start of each word's ids in the list of all ids, minus their start in this result; then add one per id.
         places = np.repeat(self.starts[numbers] - (ends - counts), counts) + np.arange(counts.sum())
         ids = self.flat[places]
         last_words = np.cumsum([len(some) for some in words], dtype=np.int64)
@@ -70,7 +70,7 @@ class WordTokens:
         self.counts, self.starts, self.flat = (np.empty(0, np.int64) for _ in range(3))
 
     def _learn(self) -> None:
-        """Tokenize the words that were numbered since."""
+        """Tokenize the words that were numbered since the last call."""
         if not self.known.new:
             return
         lots = [self.known.new[start : start + JOINED] for start in range(0, len(self.known.new), JOINED)]
@@ -81,14 +81,14 @@ class WordTokens:
         self.starts = np.cumsum(self.counts) - self.counts
 
     def _joined(self, lots: Sequence[list[str]]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """For every lot of words, how many ids each has, and all ids."""
+        """Yield the number of ids of each word and all ids, for every lot of words."""
         rows = (
             [] if self.between is None else self._encoded([self.between[0].join(f" {w}" for w in lot) for lot in lots])
         )
         for lot, ids in zip_longest(lots, rows):
             if self.between is not None:
                 ends = np.flatnonzero(np.append(ids, self.between[1]) == self.between[1])
-                if len(ends) == len(lot):  # else the special token stands in the text
+                if len(ends) == len(lot):  # otherwise the special token occurs in the text
                     yield np.diff(ends, prepend=-1) - 1, ids[ids != self.between[1]]
                     continue
             alone = self._asked(lot)
@@ -103,7 +103,7 @@ class WordTokens:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
         if backend is None:
             found = self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
-        else:  # without the wrapper, which takes longer than the tokenizer itself; it sets these at its every call
+        else:  # skip the wrapper, which takes longer than the tokenizer itself and sets these at every call
             backend.no_truncation()
             backend.no_padding()
             found = [encoding.ids for encoding in backend.encode_batch_fast(texts, add_special_tokens=False)]
@@ -111,7 +111,7 @@ class WordTokens:
 
 
 def _special_token(tokenizer: PreTrainedTokenizerBase) -> tuple[str, int] | None:
-    """A special token that marks the end of a stretch, and its id."""
+    """Return a special token that can separate words, and its id; None if there is no such token."""
     for name in ("sep_token", "eos_token", "bos_token"):
         token = getattr(tokenizer, name, None)
         if token is not None:
@@ -120,7 +120,7 @@ def _special_token(tokenizer: PreTrainedTokenizerBase) -> tuple[str, int] | None
 
 
 class _Known(dict[str, int]):
-    """Number of every word that was asked for; a new word gets the next."""
+    """Number of every requested word; a new word gets the next number."""
 
     def __init__(self) -> None:
         self.new: list[str] = []
@@ -132,12 +132,12 @@ class _Known(dict[str, int]):
 
 
 def tokenizer_sha256(tokenizer: PreTrainedTokenizerBase) -> str:
-    """Hash of all that decides a fast tokenizer's ids; of another one's vocabulary and class."""
+    """Return a hash of everything that decides a fast tokenizer's ids; for others, of vocabulary and class."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         content = {"class": type(tokenizer).__name__, "vocabulary": sorted(tokenizer.get_vocab().items())}
     else:
         content = json.loads(backend.to_str())
-        for state in ("truncation", "padding"):  # of the last call, not of the tokenizer
+        for state in ("truncation", "padding"):  # state of the last call, not of the tokenizer
             content.pop(state, None)
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Lexicons: words and names of each attribute of an axis, with their counterparts."""
+"""Lexicons: words and names for each attribute of an axis, with their counterparts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent
 NAMES = FOLDER / "names.csv"
 SYNONYMS = {"sexuality": "orientation"}
 ALONE = "alone"
-CONTEXTS = (ALONE, "before_person", "before_noun")  # in which a row may name its neutral form
+CONTEXTS = (ALONE, "before_person", "before_noun")  # contexts for which a row may name a neutral form
 
 
 Form = Text | int | float | None
@@ -57,18 +57,19 @@ class LexiconFile(LexiconNeeds, total=False):
 
 @dataclass(frozen=True)
 class Entry:
-    """One concept: its neutral form and its form for every attribute.
+    """A concept: its neutral form and its form for every attribute.
 
     Attributes:
         forms: neutral form first, then one per attribute of the lexicon. An empty neutral form means that the word
-            falls away (``an Asian doctor``, ``a doctor``); an empty form of an attribute means that it has none.
-        section: where the lexicon lists it: ``pronouns``, ``kinship``, ``titles``, ``roles``, ``names``, ...
+            is dropped (``an Asian doctor``, ``a doctor``). An empty attribute form means that the attribute has no
+            form.
+        section: section of the lexicon: ``pronouns``, ``kinship``, ``titles``, ``roles``, ``names``, ...
         pos: part of speech: ``pronoun``, ``noun``, ``adjective``, ``title`` or ``name``.
-        source: where the entry comes from.
+        source: source of the entry.
         licence: SPDX identifier of the source's licence.
-        before_person: neutral form before a noun for a person, where it is another: empty where the word falls away
-            there (*a Jewish teacher* is *a teacher*); None where it is the same.
-        before_noun: the same before another noun, and before one for a person where ``before_person`` is None.
+        before_person: neutral form before a noun for a person, if it differs. It is empty if the word is dropped there
+            (*a Jewish teacher* is *a teacher*), and None if the form is the same.
+        before_noun: neutral form before any other noun, and before a noun for a person if ``before_person`` is None.
     """
 
     forms: tuple[str, ...]
@@ -81,7 +82,7 @@ class Entry:
 
     @property
     def neutral_forms(self) -> tuple[str, ...]:
-        """Every neutral form, the one that stands alone first."""
+        """Return every neutral form, first the one used without a following noun."""
         return (self.forms[0], *(form for form in (self.before_person, self.before_noun) if form is not None))
 
 
@@ -92,17 +93,18 @@ class Lexicon:
     Attributes:
         axis: name of the axis, e.g. ``gender``.
         attributes: the columns after the neutral one, e.g. ``("man", "woman")``.
-        rows: word rows, then name rows, in file order; a word's first row decides its counterparts. These are what
-            word swapping and polarity count by.
+        rows: word rows, then name rows, in file order; a word's first row decides its counterparts. Word swapping and
+            polarity counts use these rows.
         entries: the rows and further ones that need syntax or context to be used safely, for the rule rewriter.
-        polysemous: words with another, common sense, and that sense: ``{"black": "colour"}``.
-        returning: neutral forms that may be given an attribute back (``sibling``), as others are too wide for it.
-        alone: what stands for an adjective with an empty neutral form where no noun follows (*of some background*).
-        idioms: set phrases in which no word counts (*an old friend*).
-        figures: of each attribute that an age tells of, the lowest and highest age in years; empty on other axes.
-        ages: words that an age must fit, by case-folded form, with the lowest and highest age (*toddler*: 1 to 3).
-        wrong: number of rewrites by rules that were wrong, and of those read; None where none were read.
-        people: further nouns for persons, case-folded, of which the lexicon's words are said (*a deaf seamstress*).
+        polysemous: mapping from words with another common sense to that sense: ``{"black": "colour"}``.
+        returning: neutral forms that may be replaced by an attribute's form (``sibling``); other ones are too general.
+        alone: replacement for an adjective with an empty neutral form when no noun follows (*of some background*).
+        idioms: set phrases in which words are not counted (*an old friend*).
+        figures: for each attribute that an age implies, the lowest and highest age in years; empty on other axes.
+        ages: words restricted to an age range, by case-folded form, with the lowest and highest age (*toddler*: 1 to
+            3).
+        wrong: number of wrong rule rewrites, and number of rewrites read; None if no rewrites were read.
+        people: further nouns for persons, case-folded, that the lexicon's words can describe (*a deaf seamstress*).
     """
 
     axis: str
@@ -120,14 +122,14 @@ class Lexicon:
 
     @property
     def error_rate(self) -> str:
-        """Share of rewrites by rules that were found wrong, in words."""
+        """Return the share of rule rewrites that were found wrong, in words."""
         return f"{self.wrong[0]} of {self.wrong[1]} wrong" if self.wrong else "unmeasured"
 
     def only(self, attributes: Sequence[str]) -> Lexicon:
-        """The lexicon of some of its attributes.
+        """Return the lexicon restricted to some of its attributes.
 
         Raises:
-            FairlabError: it has not all of them, or there are fewer than two.
+            FairlabError: an attribute is unknown or repeated, or there are fewer than two.
         """
         if unknown := [name for name in attributes if name not in self.attributes]:
             raise FairlabError(
@@ -147,19 +149,19 @@ class Lexicon:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of everything in it and of the list of first names."""
+        """Return a hash of the lexicon's whole content and of the list of first names."""
         plain = replace(self, returning=frozenset(), people=frozenset(), wrong=None)
         content = repr((plain, sorted(self.returning), sorted(self.people)))
         return hashlib.sha256(content.encode() + NAMES.read_bytes()).hexdigest()
 
     def terms(self, attribute: str) -> set[str]:
-        """Case-folded forms that mark ``attribute``: those that differ from their row's neutral form."""
+        """Return the case-folded forms that mark ``attribute``: those that differ from their row's neutral form."""
         column = self.attributes.index(attribute) + 1
         forms = {row[column].casefold() for row in self.rows if row[column].casefold() != row[0].casefold()}
         return forms - {""}
 
     def counterparts(self, source: str, target: str) -> dict[str, str]:
-        """For every form that marks ``source``, the form of ``target`` (``neutral`` or an attribute)."""
+        """Map every form that marks ``source`` to the form of ``target`` (``neutral`` or an attribute)."""
         columns = (NEUTRAL, *self.attributes)
         start, end = columns.index(source), columns.index(target)
         marking = self.terms(source)
@@ -171,20 +173,20 @@ class Lexicon:
 
 
 def lexicon_axes() -> list[str]:
-    """Axes a built-in lexicon exists for."""
+    """Return the axes that have a built-in lexicon."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 @cache
 def load_lexicon(axis: str) -> Lexicon:
-    """The lexicon of an axis.
+    """Load the lexicon of an axis.
 
     Args:
         axis: the name of a built-in lexicon (``sexuality`` is ``orientation``), or the path of a YAML file of the same
             form (see ``gender.yaml``), or of a set of biasers (see ``ethnicity.yaml``).
 
     Raises:
-        FairlabError: there is none for this axis, or the file is no sound lexicon.
+        FairlabError: no lexicon exists for this axis, or the file is not a valid lexicon.
     """
     axis = SYNONYMS.get(axis, axis)
     path = Path(axis) if axis.endswith((".yaml", ".yml")) else FOLDER / f"{axis}.yaml"
@@ -200,16 +202,16 @@ def load_lexicon(axis: str) -> Lexicon:
 
 
 def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
-    """A lexicon from the content of its file, checked.
+    """Build a lexicon from the content of its file, and check it.
 
     Args:
-        content: what stands in the file.
-        path: what messages call the file.
-        fewest: number of attributes that it must have; of biasers, each of which is one, a set may have one.
+        content: content of the file.
+        path: path of the file, for messages.
+        fewest: minimal number of attributes; a set of biasers, each of which is one attribute, may have one.
 
     Raises:
-        FairlabError: a key is missing, a row has the wrong length, it holds no words, a name stands twice, or it
-            contradicts itself.
+        FairlabError: a key is missing, a row has the wrong length, the lexicon holds no words, a name is listed twice,
+            or the content contradicts itself.
     """
     if not isinstance(content, dict) or not {"axis", "attributes", "words"} <= set(content):
         raise FairlabError(f"{path} is no lexicon; it needs the keys axis, attributes and words")
@@ -252,7 +254,7 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
 
 
 def _entries(sections: dict[str, list[list[str | None]]], content: dict[str, Any], path: Path) -> Iterator[Entry]:
-    """Entries of some sections; ``pos``, ``sources`` and ``licences`` are given for sections or single forms."""
+    """Yield the entries of sections; ``pos``, ``sources`` and ``licences`` are given per section or per form."""
     width = len(content["attributes"]) + 1
     pos, sources, licences = (content.get(key) or {} for key in ("pos", "sources", "licences"))
     for section, rows in sections.items():
@@ -270,8 +272,8 @@ def _entries(sections: dict[str, list[list[str | None]]], content: dict[str, Any
 
 
 def _check_names(rows: list[list[str]], path: Path) -> None:
-    """Every name has one row, which says what takes its place."""
-    for column in list(zip(*rows, strict=True))[1:]:  # neutral names may serve several
+    """Check that every name has exactly one row, which defines its replacements."""
+    for column in list(zip(*rows, strict=True))[1:]:  # a neutral name may serve several rows
         seen: set[str] = set()
         for name in map(str, filter(None, column)):
             if name.casefold() in seen:
@@ -280,7 +282,7 @@ def _check_names(rows: list[list[str]], path: Path) -> None:
 
 
 def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
-    """The neutral form that stands alone, and those before nouns, where a row names them by context."""
+    """Return the neutral form used without a noun, and the forms before nouns if a row names them by context."""
     if not isinstance(neutral, dict):
         return neutral, {}
     said = f"{place} names its neutral form by context; give"
@@ -320,7 +322,7 @@ def _ends(key: str, content: dict[str, Any]) -> dict[str, tuple[int, int]]:
 
 
 def _check_marks(lexicon: Lexicon, path: Path) -> None:
-    """Every form marks one attribute at most, and no form that marks one is the neutral form of another row."""
+    """Check that every form marks at most one attribute, and that no such form is another row's neutral form."""
     neutral = {form.casefold() for entry in lexicon.entries for form in entry.neutral_forms}
     marks: dict[str, str] = {}
     for entry in lexicon.entries:

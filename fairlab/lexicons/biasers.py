@@ -11,10 +11,10 @@ FORMS = ("adjective", "person", "people")
 
 
 def forms(member: Any, path: Path) -> tuple[str, str, str]:
-    """The three forms of a member, which may be given by its adjective alone.
+    """Return the three forms of a member, which may be given by its adjective alone.
 
     Raises:
-        FairlabError: it is neither an adjective nor three forms.
+        FairlabError: the member is neither an adjective nor three forms.
 
     Example:
         >>> forms("Nigerian", Path("set.yaml"))
@@ -41,10 +41,10 @@ def forms(member: Any, path: Path) -> tuple[str, str, str]:
 
 
 def as_lexicon(content: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The content of a lexicon file that a set of biasers stands for.
+    """Expand a set of biasers to the content of a lexicon file.
 
     Raises:
-        FairlabError: it has no axis or no members, or one stands there twice.
+        FairlabError: the set has no axis or no members, or a member is listed twice.
     """
     members = content["biasers"]
     if not isinstance(content.get("axis"), str) or not isinstance(members, list) or not members:

@@ -1,4 +1,4 @@
-"""First names with the gender and race of nearly all who bear them, from published counts; and names of no person."""
+"""First names with the usual gender and race of their bearers, from published counts; and names of non-persons."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from fairlab.types import FairlabError
 
 COLUMNS = ["name", "gender", "race", "other_sense", "source"]
 GENDERS = ("man", "woman", "both")
-# What a word is more often than a first name: a surname (*Scott*), a word or a brand (*Will*), a place (*Paris*), or
-# nearly always something else (*Soon*).
+# More frequent sense of a word that is also a first name: a surname (*Scott*), a word or a brand (*Will*), a place
+# (*Paris*), or nearly always another sense (*Soon*).
 SENSES = ("", "surname", "word", "place", "rarely")
 
 
@@ -25,9 +25,9 @@ class Name:
     Attributes:
         name: the first name as written.
         gender: gender of the name's bearers: ``man``, ``woman`` or ``both``.
-        race: an attribute of the race lexicon, or empty where its bearers share none or it is not known.
-        other_sense: what the word is more often, one of :data:`SENSES`; empty where it is a name.
-        source: where the counts come from; or the list that holds it, without counts.
+        race: attribute of the race lexicon; empty if it is mixed or unknown.
+        other_sense: more frequent sense of the word, one of :data:`SENSES`; empty if it is mainly a name.
+        source: source of the counts, or the list that holds the name without counts.
     """
 
     name: str
@@ -38,27 +38,27 @@ class Name:
 
     @property
     def is_counted(self) -> bool:
-        """Whether its bearers were counted, or it was chosen by hand; other names are found, but stand for none."""
+        """Return whether the name was counted or chosen by hand; other names are found, but never inserted."""
         return self.source.startswith(("census", "by hand"))
 
 
 def find_name(word: str) -> Name | None:
-    """Return the first name that a word is, whatever its case and accents; None where it is none."""
+    """Return the first name that a word is, ignoring case and accents; None if it is not a first name."""
     return load_names().get(fold(word))
 
 
 @cache
 def load_names() -> dict[str, Name]:
-    """First names by folded form, most frequent first; the file is made by ``experiments/lexicons/build.py``."""
+    """Load first names by folded form, most frequent first; ``experiments/lexicons/build.py`` makes the file."""
     return read_names(NAMES)
 
 
 def read_names(path: Path) -> dict[str, Name]:
-    """First names of a file by folded form, in file order.
+    """Read first names from a file by folded form, in file order.
 
     Raises:
-        FairlabError: a column is missing, a row has more or fewer, a name stands twice, or a gender, race or other
-            sense is not known.
+        FairlabError: a column is missing, a row has too many or too few columns, a name is listed twice, or a gender,
+            race or other sense is unknown.
     """
     with path.open(encoding="utf-8", newline="") as file:
         table = csv.DictReader(file)
@@ -86,6 +86,6 @@ def read_names(path: Path) -> dict[str, Name]:
 
 @cache
 def load_not_people() -> frozenset[str]:
-    """Names of firms, brands, places, storms, works and beings that hold a first name or a word for people."""
+    """Load names of firms, brands, places, storms, works and beings that contain a first name or a word for people."""
     lines = (FOLDER / "not_people.txt").read_text(encoding="utf-8").splitlines()
     return frozenset(line for line in lines if line and not line.startswith("#"))

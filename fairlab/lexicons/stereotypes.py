@@ -1,4 +1,4 @@
-"""Words without an attribute of their own that stereotypes tie to one, such as occupations."""
+"""Words without an attribute of their own that stereotypes link to one, such as occupations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairlab.types import FairlabError
 
 
 def stereotyped_words(axis: str) -> set[str]:
-    """The words of an axis that are to be kept apart from its attributes, in lower case.
+    """Return the words of an axis that should be independent of its attributes, in lower case.
 
     Raises:
         FairlabError: there is no list for this axis.

@@ -1,4 +1,4 @@
-"""What is taken away from a text before it is read: markup, layout, invisible signs, variants of letters and quotes."""
+"""Cleaning of a text before it is read: markup, layout, invisible characters, variants of letters and quotes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 
-PARAGRAPH = "\u2029"  # stands between paragraphs of a text as it is read
-Change = tuple[int, int, str]  # start, end, and what is read there
+PARAGRAPH = "\u2029"  # separates paragraphs in a cleaned text
+Change = tuple[int, int, str]  # start, end, replacement
 
 _ENTITY = re.compile(r"&(?:amp;)*(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,30});")
 _COMMENT = re.compile(r"<!--.*?-->|<(script|style)\b[^<>]*>.*?</\1\s*>|\{\\[^{}\n]{1,60}\}", re.DOTALL | re.IGNORECASE)
@@ -41,7 +41,7 @@ _OPENS = re.compile(r"[\"'(*_]*[A-Z]")
 _RULE = re.compile(r"[ \t]*(?:[-=*_~#][ \t]*){3,}$")
 _CUE = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3} --> .*$")
 _HYPHENATED = re.compile(r"\b([A-Za-z]+(?:-[A-Za-z]+)*)-[ \t]*\r?\n[ \t]*(?=[a-z])")
-# After these, the hyphen at the end of a line is one of the word's own: *ex-wife*, *step-mother*.
+# After these, the hyphen at the end of a line belongs to the word: *ex-wife*, *step-mother*.
 _HYPHEN_STAYS = frozenset("ex half step great grand non anti pro co mid all self well year".split())
 
 _EMPHASIS = re.compile(
@@ -51,7 +51,7 @@ _EMPHASIS = re.compile(
 )
 _LINK = re.compile(r"(!?\[)[^\[\]\n]{1,400}(\]\([^()\s]{1,2000}\))")
 
-# Both pronouns in one word, written out with a stroke.
+# Both pronouns in one word, written with a slash.
 _BOTH = re.compile(
     r"(?<!\w)(?:(?P<stroke>s/he|\(s\)he|s\(he\))|(?P<after>he\(she\)|she\(he\)|his\(her\)|her\(his\)|him\(her\)"
     r"|her\(him\))|(?P<self>(?:him|her)/(?:him|her)self|(?:him|her)self/(?:him|her)self)"
@@ -62,14 +62,14 @@ _ALTERNATIVE = re.compile(
     r"\b(?:s?he|him|hers?|his|himself|herself)(\s?/\s?)(?=(?:s?he|him|hers?|his|himself|herself)\b)", re.IGNORECASE
 )
 
-_SPACE = re.compile(r"\s{2,}|[^\S ]|\A\s|\s\Z")  # all but single blanks between words
+_SPACE = re.compile(r"\s{2,}|[^\S ]|\A\s|\s\Z")  # everything except single blanks between words
 _LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
-# Signs between which and a word a blank is read, as no parser parts them.
+# Characters separated from a word by a blank, since parsers do not split them off.
 _GLUE = re.compile(
     r"(?<=\w)(?=[\\^|~=+%$§¶†])|(?<=[\\^|~=+§¶†])(?=\w)|(?<=\w)(?=-(?:\s|$))|(?:(?<=\s)|(?<=^))-(?=\w)"
     r"|(?<=[^\W\d_]{2})(?=[(\[{]\w)|(?<=\w[!?;)\]}\"*])(?=[^\W\d_]{2})|(?<=[.,!?])(?=\[)|(?<=\w\w\.)(?=[A-Z][a-z])"
 )
-# Told sooner: where none of these stands, no blank is missing.
+# Faster check: without a match, no blank is missing.
 _MAY_GLUE = re.compile(
     r"[\\^|~=+%$§¶†(\[{!?;)\]}\"*.,-](?:(?<=[\\^|~=+%$§¶†])|(?<=-)|(?<=[(\[{])\w|(?<=[!?;)\]}\"*])[^\W\d_]"
     r"|(?<=\.)[A-Z]|(?<=[.,!?])\[)"
@@ -78,14 +78,14 @@ _ADDRESS = re.compile(r"\S*(?:://|www\.)\S*|[\w.+-]+@[\w.-]+|`[^`]*`|\S+\.\w+/\S
 
 
 class Draft:
-    """A text on its way to being read, with the place of every character in the original."""
+    """A text during cleaning, with the position of every character in the original."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts, self.ends = array("q"), array("q")  # empty as long as nothing was changed
+        self.starts, self.ends = array("q"), array("q")  # empty until the first change
 
     def change(self, changes: Iterable[Change]) -> None:
-        """Make changes, given from left to right; what is put between two characters stands for nothing."""
+        """Apply changes, given from left to right; an insertion between two characters maps to an empty span."""
         pieces: list[str] = []
         starts, ends = array("q"), array("q")
         position = 0
@@ -109,19 +109,19 @@ class Draft:
             self.starts, self.ends = starts + self.starts[position:], ends + self.ends[position:]
 
     def replace(self, pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str]) -> None:
-        """Replace all that a pattern matches."""
+        """Replace all matches of a pattern."""
         self.change(
             (*match.span(), new if isinstance(new, str) else new(match)) for match in pattern.finditer(self.text)
         )
 
 
 def clean(text: str) -> tuple[str, array[int], array[int]]:
-    """The text to read, and for each of its characters start and end of what it stands for in the original.
+    """Return the cleaned text, and the start and end in the original for each of its characters.
 
-    White space is one blank, or :data:`PARAGRAPH` between paragraphs. Tags of HTML, emphasis and links of Markdown,
-    marks of quoted mail and of lists, and invisible signs are left out; entities, ligatures and the like are letters,
-    and quotation marks and apostrophes are straight. A blank stands between a word and signs that a parser does not
-    part from it.
+    White space becomes one blank, or :data:`PARAGRAPH` between paragraphs. HTML tags, Markdown emphasis and links,
+    markers of quoted mail and of lists, and invisible characters are removed. Entities, ligatures and similar
+    characters become letters, and quotation marks and apostrophes become straight. A blank is inserted between a word
+    and characters that a parser does not split off.
     """
     draft = Draft(text)
     if "&" in text:
@@ -149,7 +149,7 @@ def clean(text: str) -> tuple[str, array[int], array[int]]:
 
 
 def _parted(text: str) -> Iterator[Change]:
-    """A blank between a word and the signs that a parser does not part from it, but in addresses and code."""
+    """Yield blanks between words and characters that a parser does not split off, except in addresses and code."""
     kept = (
         [match.span() for match in _ADDRESS.finditer(text)]
         if any(sign in text for sign in ("/", "www.", "@", "`"))
@@ -161,7 +161,7 @@ def _parted(text: str) -> Iterator[Change]:
 
 
 def _clean_letters(draft: Draft) -> None:
-    """Letters with their marks in one, variants of letters as such, plain quotes, nothing that nobody sees."""
+    """Compose letters with their marks, normalize letter variants and quotes, and remove invisible characters."""
     draft.replace(_SOFT_BREAK, "")
     draft.replace(_PICTURE, " ")
     draft.replace(_UNSEEN, "")
@@ -178,7 +178,7 @@ def _composed(match: re.Match[str]) -> str:
 
 
 def _line_starts(text: str) -> Iterator[Change]:
-    """Marks at the starts of lines left out, and a paragraph begun where they tell of one."""
+    """Yield changes that remove markers at the starts of lines, and begin a paragraph if a marker implies one."""
     depth, before, start, titled = 0, "", 0, False
     for line in text.splitlines(keepends=True):
         quoted = _QUOTED.match(line)
@@ -202,18 +202,18 @@ def _line_starts(text: str) -> Iterator[Change]:
 
 
 def _next_is_cue(text: str, start: int) -> bool:
-    """Whether a line of a subtitle's times follows."""
+    """Return whether a line with a subtitle's times follows."""
     return bool(re.compile(r".*-->").match(text, start))
 
 
 def _joined(match: re.Match[str]) -> Change:
-    """The end of a line within a word left out, but for a hyphen that is the word's own."""
+    """Return the change that joins a word split over two lines, keeping a hyphen that belongs to the word."""
     own = "-" in match[1] or match[1].lower() in _HYPHEN_STAYS
     return match.end(1), match.end(), "-" if own else ""
 
 
 def _marks(pattern: re.Pattern[str], text: str) -> Iterator[Change]:
-    """The opening and closing marks of what a pattern matches, left out."""
+    """Yield changes that remove the opening and closing marks matched by a pattern."""
     for match in pattern.finditer(text):
         for group in range(1, len(match.groups()) + 1):
             if match[group] is not None:
@@ -221,7 +221,7 @@ def _marks(pattern: re.Pattern[str], text: str) -> Iterator[Change]:
 
 
 def _both(match: re.Match[str]) -> str:
-    """Two pronouns or nouns with a stroke between them, in the case of what stands for both."""
+    """Return the two pronouns or nouns joined by a slash, in the case of the matched short form."""
     found = match[0].lower()
     if match["stroke"]:
         made = "she/he"
@@ -240,7 +240,7 @@ def _both(match: re.Match[str]) -> str:
 
 
 def _space(match: re.Match[str], length: int) -> str:
-    """Nothing at the ends of a text, a paragraph's sign between paragraphs, else a blank."""
+    """Return an empty string at the ends of a text, a paragraph sign between paragraphs, otherwise a blank."""
     if match.start() == 0 or match.end() == length:
         return ""
     return PARAGRAPH if PARAGRAPH in match[0] or len(_LINE_END.findall(match[0])) > 1 else " "

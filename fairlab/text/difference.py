@@ -1,4 +1,4 @@
-"""What differs between two texts, in words."""
+"""Differences between two texts, in words."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ PIECE = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]|\s+")
 
 
 def pieces(text: str) -> list[str]:
-    """Words (``he's`` is one), signs and runs of white space; joined they are the text."""
+    """Split a text into words (``he's`` is one), signs and runs of white space; joined they give the text."""
     return PIECE.findall(text)
 
 
 def stretches(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[list[Item], list[Item]]]:
-    """Two sequences as stretches that are equal or differ, in order; joined by side they are the sequences.
+    """Split two sequences into equal and differing stretches, in order; joined by side they give the sequences.
 
-    Equal stretches come as the same list twice. What is equal is a longest common subsequence.
+    An equal stretch is the same list twice. Equal items are those of a longest common subsequence.
     """
     found: list[tuple[list[Item], list[Item]]] = []
     differs = False
     for step in Indel.opcodes(old, new):
         before, after = list(old[step.src_start : step.src_end]), list(new[step.dest_start : step.dest_end])
-        if step.tag != "equal" and differs:  # a removal beside an insertion is one change
+        if step.tag != "equal" and differs:  # a removal next to an insertion is one change
             found[-1] = (found[-1][0] + before, found[-1][1] + after)
         else:
             found.append((before, after))
@@ -35,7 +35,7 @@ def stretches(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[list[Item]
 
 
 def changes(old: str, new: str) -> list[list[str]]:
-    """Words and signs that changed, each as what stood there and what stands there now; white space apart.
+    """Return the changed words and signs, each as old and new text; white space is ignored.
 
     Example:
         >>> changes("She saw her cat.", "He saw his cat.")

@@ -1,4 +1,4 @@
-"""Several fields of one example as one text, so that a person named in both changes in both, and back.
+"""Joining of an example's fields into one text, so that a person named in both changes in both, and splitting back.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 3 and footnote 4.
 """
@@ -11,22 +11,22 @@ from collections.abc import Sequence
 from fairlab.types import Row
 
 SEPARATOR = "<SEP>"
-NOT_SPLIT = "field separators changed"  # why nothing is made of a text
+NOT_SPLIT = "field separators changed"  # reason for refusing a text
 _JOINED = f" {SEPARATOR} "
 _AROUND = re.compile(rf"\s*{SEPARATOR}\s*")
 
 
 def join_fields(fields: Sequence[str]) -> str:
-    """The fields as one text, ``<SEP>`` between them."""
+    """Join fields into one text, separated by ``<SEP>``."""
     return _JOINED.join(fields)
 
 
 def named_fields(row: Row, text: str) -> dict[str, str] | None:
-    """Return the fields of a row with a rewritten text, by their names, or None if the text has not as many.
+    """Return the fields of a row with a rewritten text, by their names, or None if the number of fields differs.
 
     Args:
         row: row whose text, or whose joined fields, were rewritten.
-        text: text made of them.
+        text: rewritten text.
     """
     if not row.parts:
         return {row.field: text}
@@ -35,9 +35,9 @@ def named_fields(row: Row, text: str) -> dict[str, str] | None:
 
 
 def split_fields(text: str, like: Sequence[str]) -> list[str] | None:
-    """The fields of a text that was made of others, or None where it has not as many.
+    """Split a rewritten text into fields; return None if the number of fields differs.
 
-    A field that differs from its source in outer white space alone is its source.
+    A field that differs from its source only in outer white space is replaced by its source.
 
     Example:
         >>> split_fields("Jo left. <SEP> Jo is gone.", ["Joe left. ", "Joe is gone."])

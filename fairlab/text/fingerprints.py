@@ -1,4 +1,4 @@
-"""Which texts two collections share, told by hashes: whether a model is measured on what it was trained on."""
+"""Texts shared by two collections, found by hashes: whether a model is evaluated on its training data."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from fairlab.text.sentences import SENTENCE_END
 
 FILE = "trained_on.safetensors"  # in a run's folder
 WORDS = re.compile(r"\w+")
-FEWEST = 3  # words of a text; shorter ones stand in many collections by chance
-MOST = 2**20  # hashes kept
+FEWEST = 3  # minimal number of words of a text; shorter ones occur in many collections by chance
+MOST = 2**20  # maximal number of hashes kept
 EVERY = 2**64 - 1
 _BLANKS = {code: " " for code in range(128) if not WORDS.match(chr(code))}
 
 
 def fingerprint(text: str) -> int | None:
-    """A 64-bit hash of a text's words, whatever their case, punctuation and blanks; None of too few words.
+    """Return a 64-bit hash of a text's words, ignoring case, punctuation and blanks; None if it has too few words.
 
     Example:
         >>> fingerprint("He left  early.") == fingerprint("he left, early")
@@ -35,8 +35,8 @@ def fingerprint(text: str) -> int | None:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, case and form of characters taken away."""
-    if text.isascii():  # the same at several times the speed
+    """Return the words of a text, normalized for case and character form."""
+    if text.isascii():  # same result, several times faster
         return text.lower().translate(_BLANKS).split()
     return WORDS.findall(unicodedata.normalize("NFKC", text).casefold())
 
@@ -48,16 +48,16 @@ def _hashed(words: list[str]) -> int | None:
 
 
 class Fingerprints:
-    """Hashes of texts. Memory does not grow with their number: at most ``most`` hashes are kept, the smallest.
+    """Hashes of texts, with bounded memory: only the ``most`` smallest hashes are kept.
 
-    Hashes are as good as drawn, so the texts of the smallest ones are a fair sample; another collection is then
-    compared by the same part of its own hashes.
+    Hashes are practically random, so the texts with the smallest hashes are a fair sample. Another collection is then
+    compared by the same range of its own hashes.
 
     Args:
-        most: number of hashes kept, of 8 bytes each; while they are gathered up to three times as many are held.
+        most: number of hashes kept, of 8 bytes each; up to three times this number is held during collection.
 
     Attributes:
-        highest: the largest hash that is kept if it is met; below :data:`EVERY` only a sample is.
+        highest: largest hash that would be kept; the hashes are only a sample if it is below :data:`EVERY`.
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -67,7 +67,7 @@ class Fingerprints:
         self._new = array("Q")
 
     def add(self, texts: Iterable[str]) -> None:
-        """Take texts in."""
+        """Add texts."""
         for text in texts:
             self._add(words_of(text))
 
@@ -78,7 +78,7 @@ class Fingerprints:
             self._fold_many()
 
     def add_running(self, texts: Iterable[str]) -> None:
-        """Take running texts in, whole and sentence by sentence."""
+        """Add running texts, whole and sentence by sentence."""
         for text in texts:
             sentences = [words_of(sentence) for sentence in SENTENCE_END.split(text)]
             if len(sentences) > 1:
@@ -87,7 +87,7 @@ class Fingerprints:
                 self._add(words)
 
     def take(self, other: Fingerprints) -> None:
-        """Take in what another one gathered."""
+        """Add all hashes of another collection."""
         self.highest = min(self.highest, other.highest)
         for start in range(0, len(other.hashes), self.most):
             some = other.hashes[start : start + self.most]
@@ -111,24 +111,24 @@ class Fingerprints:
 
     @property
     def hashes(self) -> NDArray[np.uint64]:
-        """What is kept, each hash once, in order."""
+        """Return the kept hashes, unique and sorted."""
         self._fold()
         return self._kept
 
     @property
     def sampled(self) -> bool:
-        """Whether there were more texts than are kept."""
+        """Return whether there were more texts than are kept."""
         self._fold()
         return self.highest < EVERY
 
     def within(self, other: Fingerprints) -> tuple[int, int]:
-        """How many of these texts can be looked for in the other collection, and how many of them it holds."""
+        """Return the number of texts comparable with the other collection, and the number that it contains."""
         own, others = self.hashes, other.hashes
         comparable = own[own <= np.uint64(min(self.highest, other.highest))]
         return len(comparable), len(np.intersect1d(comparable, others, assume_unique=True))
 
     def save(self, folder: Path) -> None:
-        """Write them into a run's folder."""
+        """Write the fingerprints into a run's folder."""
         from safetensors.numpy import save_file
 
         with replaced_when_written(folder / FILE) as temporary:
@@ -136,7 +136,7 @@ class Fingerprints:
 
     @classmethod
     def load(cls, folder: Path) -> Fingerprints | None:
-        """Those of a run; None where it left none, or they are damaged."""
+        """Load the fingerprints of a run; return None if they are missing or damaged."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 

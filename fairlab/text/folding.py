@@ -1,15 +1,15 @@
-"""Words without accents and case, as lists of words and names are looked up."""
+"""Words without accents and case, for lookup in lists of words and names."""
 
 from __future__ import annotations
 
 import unicodedata
 
-# Letters that have no parts, as plain ones.
+# Plain forms of letters that have no Unicode decomposition.
 _LETTERS = str.maketrans({"đ": "d", "Đ": "D", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "ı": "i", "ß": "ss", "æ": "ae"})
 
 
 def unaccented(word: str) -> str:
-    """Return a word with its letters of the plain Latin alphabet.
+    """Return a word with accented letters replaced by plain Latin ones.
 
     Example:
         >>> unaccented("Siobhán"), unaccented("Đức"), unaccented("λόγος")
@@ -22,7 +22,7 @@ def unaccented(word: str) -> str:
 
 
 def fold(word: str) -> str:
-    """Return a word in small letters, without accents.
+    """Return a word in lower case, without accents.
 
     Example:
         >>> fold("José")

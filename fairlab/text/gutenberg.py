@@ -1,4 +1,4 @@
-"""The lines between which a book of Project Gutenberg stands; what is before and after them is not the book's."""
+"""Lines that enclose a book of Project Gutenberg; text before and after them does not belong to the book."""
 
 import re
 

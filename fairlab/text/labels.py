@@ -1,4 +1,4 @@
-"""Labels in whichever spelling they come: other case, ``1.0`` for ``1``, ``true`` for ``1``."""
+"""Labels in any spelling: other case, ``1.0`` for ``1``, ``true`` for ``1``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable
 
 BOOLEAN = {"true": "1", "false": "0"}
-MISSING = {"", "nan", "none", "null", "<na>"}  # as empty cells are written by spreadsheets, pandas and JSON
+MISSING = {"", "nan", "none", "null", "<na>"}  # spellings of empty cells by spreadsheets, pandas and JSON
 
 
 def as_written(value: object) -> str:
     """Return a label as a person writes it: a whole number without its fraction, a Boolean as 1 or 0.
 
-    A column of whole numbers becomes one of fractions when a table with missing rows is joined to it.
+    A column of whole numbers becomes a column of fractions when it is joined with a table that lacks rows.
 
     Example:
         >>> [as_written(value) for value in (1.0, "0.0", True, "false", " Positive ", 0.5)]
@@ -26,12 +26,12 @@ def as_written(value: object) -> str:
 def label_meant(value: object, known: Iterable[str]) -> str | None:
     """Return the known label that a value means, or None.
 
-    The exact spelling is looked for first, then one that differs in case or in the signs between words, then
+    The exact spelling is tried first, then a spelling that differs in case or in the signs between words, then
     :func:`as_written`.
 
     Args:
         value: label as a file or a table holds it.
-        known: spellings of the labels that there are.
+        known: spellings of the known labels.
 
     Example:
         >>> label_meant("Not-Equivalent", ["equivalent", "not_equivalent"]), label_meant(1.0, ["0", "1"])

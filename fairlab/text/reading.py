@@ -1,7 +1,7 @@
-"""The one door for text files that somebody else wrote: encodings, line ends, tables, JSON and YAML.
+"""The single reader for foreign text files: encodings, line ends, tables, JSON and YAML.
 
 A text file is UTF-8, with or without a byte-order mark, or UTF-16 with one. A line ends at LF, CR LF or a lone CR.
-Every other character, such as U+2028, U+0085 or a form feed, is a part of its line.
+Every other character, such as U+2028, U+0085 or a form feed, is part of its line.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from fairlab.checks.foreign import parse_yaml
 from fairlab.checks.json_text import from_json
 from fairlab.types import FairlabError
 
-LONGEST_LINE = 10_000_000  # bytes; a longer one is no text in lines, and more than is parsed in one piece
-LONGEST_CELL = 16 << 20  # characters; more means that a quote was never closed
+LONGEST_LINE = 10_000_000  # bytes; a longer line is not line-based text, and too long to parse in one piece
+LONGEST_CELL = 16 << 20  # characters; a longer cell means that a quote was never closed
 SHOWN = 200  # characters of another library's message
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are no UTF-8, as surrogateescape keeps them
+ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as surrogateescape keeps them
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 SURELY_UTF_8 = re.compile(rb"\xc3[\x80-\xbf]|\xe2\x80[\x80-\xbf]")  # accents and quotes, which are nonsense in Latin-1
 
 
 def text_stream(file: BinaryIO, newline: str | None = None) -> io.TextIOWrapper:
-    """Return a decoder of a stream of bytes, by its byte-order mark.
+    """Return a decoder of a stream of bytes, chosen by its byte-order mark.
 
-    Bytes that are no UTF-8 come as lone surrogates (:data:`ESCAPED`), so that a reader can name their line.
+    Bytes that are not UTF-8 become lone surrogates (:data:`ESCAPED`), so that a reader can name their line.
 
     Args:
         file: stream at its start.
-        newline: None turns every line end into LF; the empty string leaves line ends as they are, for a CSV reader.
+        newline: None turns every line end into LF; the empty string keeps line ends unchanged, for a CSV reader.
     """
     buffered: Any = file if hasattr(file, "peek") else io.BufferedReader(file)  # type: ignore[type-var]
     wide = buffered.peek(2)[:2] in UTF_16
@@ -46,25 +46,25 @@ def text_stream(file: BinaryIO, newline: str | None = None) -> io.TextIOWrapper:
 
 
 def bad_byte(line: str) -> int | None:
-    """Return the place of the first byte of a line that is no UTF-8, from 0, or None if all are."""
+    """Return the position of the first byte of a line that is not UTF-8, from 0, or None if all are."""
     found = ESCAPED.search(line)
     return None if found is None else len(line[: found.start()].encode("utf-8", errors="surrogateescape"))
 
 
 def text_lines(path: Path, *, latin_1: bool = False, name: str = "") -> Iterator[str]:
-    """Yield the lines of a text file, without their line ends; memory holds one of them.
+    """Yield the lines of a text file, without their line ends; memory holds one line at a time.
 
     Args:
         path: file to read.
-        latin_1: whether a file that is no UTF-8 is read as Latin-1, as old books are. It must then hold no character of
-            UTF-8 beyond ASCII, since it would be of two encodings.
+        latin_1: whether to read a file that is not UTF-8 as Latin-1, as old books are. The file must then not contain
+            UTF-8 characters beyond ASCII, since it would have two encodings.
         name: name of the file in messages; empty takes its path.
 
     Raises:
-        FairlabError: the file holds a zero byte or bytes that are no text, has a line of over :data:`LONGEST_LINE`
-            bytes, or is of two encodings; the message names the line.
+        FairlabError: the file holds a zero byte or bytes that are not text, has a line of over :data:`LONGEST_LINE`
+            bytes, or has two encodings; the message names the line.
     """
-    utf_8 = old = 0  # first line that is surely UTF-8, and the first that is not
+    utf_8 = old = 0  # number of the first line that is surely UTF-8, and of the first that is not
     with path.open("rb") as file, decoding(path), text_stream(file) as lines:
         for number, line in enumerate(bounded_lines(lines), start=1):
             refuse_bad_line(line, f"{name or path}, line {number}")
@@ -85,15 +85,15 @@ def text_lines(path: Path, *, latin_1: bool = False, name: str = "") -> Iterator
 
 
 def whole_text(path: Path) -> str:
-    """Read a text file as one string with LF as its line end; errors as of :func:`text_lines`."""
+    """Read a text file as one string with LF as its line end; see :func:`text_lines` for errors."""
     return "\n".join(text_lines(path))
 
 
 def refuse_bad_line(line: str, place: str) -> None:
-    """Raise for a line with a zero byte, or one that is too long.
+    """Raise an error for a line with a zero byte, or for one that is too long.
 
     Raises:
-        FairlabError: the message names the place.
+        FairlabError: the line is bad; the message names the place.
     """
     if "\0" in line:
         raise FairlabError(f"{place} is not plain text (a byte is zero); save it as UTF-8")
@@ -102,14 +102,14 @@ def refuse_bad_line(line: str, place: str) -> None:
 
 
 def length_fault(line: str) -> str:
-    """Return what is wrong with the length of a line; empty if it has at most :data:`LONGEST_LINE` bytes in UTF-8."""
+    """Return the fault in a line's length; empty if it has at most :data:`LONGEST_LINE` bytes in UTF-8."""
     if 4 * len(line) <= LONGEST_LINE or len(line.encode("utf-8", errors="surrogatepass")) <= LONGEST_LINE:
         return ""
     return f"longer than {LONGEST_LINE:,} bytes; break it into lines"
 
 
 def bounded_lines(lines: TextIO) -> Iterator[str]:
-    """Yield the lines of a stream with their ends; one that is too long gives its beginning alone."""
+    """Yield the lines of a stream with their ends; a line that is too long is truncated to its beginning."""
     while line := lines.readline(LONGEST_LINE + 1):
         yield line
         while len(line) > LONGEST_LINE and not line.endswith("\n"):
@@ -118,10 +118,10 @@ def bounded_lines(lines: TextIO) -> Iterator[str]:
 
 @contextmanager
 def decoding(path: Path) -> Iterator[None]:
-    """Turn an error of the UTF-16 decoder into one sentence.
+    """Convert an error of the UTF-16 decoder to a one-sentence message.
 
     Raises:
-        FairlabError: the bytes behind a byte-order mark of UTF-16 are no UTF-16.
+        FairlabError: the bytes after a UTF-16 byte-order mark are not UTF-16.
     """
     try:
         yield
@@ -130,14 +130,14 @@ def decoding(path: Path) -> Iterator[None]:
 
 
 def read_json_file(path: Path, remedy: str) -> Any:
-    """Read a file of one JSON value.
+    """Read a file that holds one JSON value.
 
     Args:
-        path: file to read.
-        remedy: end of the sentence about a file that is no JSON.
+        path: path of the file.
+        remedy: end of the sentence about a file that is not JSON.
 
     Raises:
-        FairlabError: the file is no text or no JSON, or an object in it has a key twice.
+        FairlabError: the file is not text or not JSON, or an object in it has a key twice.
     """
     try:
         return from_json(whole_text(path))
@@ -146,14 +146,14 @@ def read_json_file(path: Path, remedy: str) -> Any:
 
 
 def read_yaml_text(path: Path, otherwise: str = "is no YAML") -> Any:
-    """Return the value of a YAML file in any encoding that text files may have; no object is built.
+    """Return the value of a YAML file in any encoding allowed for text files, without building objects.
 
     Args:
-        path: File to read.
-        otherwise: Beginning of the sentence about a file that is not YAML.
+        path: path of the file.
+        otherwise: beginning of the sentence about a file that is not YAML.
 
     Raises:
-        FairlabError: The file is not text, or as of :func:`fairlab.checks.foreign.parse_yaml`.
+        FairlabError: the file is not text, or for the reasons in :func:`fairlab.checks.foreign.parse_yaml`.
     """
     return parse_yaml(whole_text(path), path, otherwise)
 
@@ -162,7 +162,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield the place and the value of every line of JSON that is not blank.
 
     Raises:
-        FairlabError: a line is no text or no JSON, or an object in it has a key twice; the message names it.
+        FairlabError: a line is not text or not JSON, or an object in it has a key twice; the message names it.
     """
     for number, line in enumerate(text_lines(path), start=1):
         if line.strip():
@@ -175,15 +175,15 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
 def table_cells(file: TextIO, path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and cells of every row of a table that is not blank, its header first.
 
-    The fields of a tab-separated table are not quoted, as GLUE's are not.
+    The fields of a tab-separated table are not quoted, as in GLUE.
 
     Args:
-        file: decoder that leaves line ends as they are.
-        path: file that messages name.
+        file: decoder that keeps line ends unchanged.
+        path: path of the file, for messages.
         delimiter: comma or tab.
 
     Raises:
-        FairlabError: a quote is never closed, or the header is bad, as of :func:`refuse_columns`.
+        FairlabError: a quote is never closed, or the header is bad; see :func:`refuse_columns`.
     """
     csv.field_size_limit(LONGEST_CELL)
     quoted = delimiter != "\t"
@@ -207,16 +207,16 @@ def read_table_rows(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield line number and named cells of every row of a table with a header.
 
-    A row that ends early lacks its last columns; cells beyond the header are left out.
+    A row that ends early lacks its last columns; cells beyond the header are ignored.
 
     Args:
-        path: file to read.
+        path: path of the file.
         delimiter: comma or tab.
-        columns: names that the header must have.
-        otherwise: end of the sentence about a header that lacks one.
+        columns: required column names.
+        otherwise: end of the sentence about a header that lacks a required name.
 
     Raises:
-        FairlabError: the file is no text or no table, its header is bad, or lacks a column; the message names it.
+        FairlabError: the file is not text or not a table, or its header is bad or lacks a column; the message names it.
     """
     with path.open("rb") as file, decoding(path), text_stream(file, newline="") as lines:
         rows = map(partial(_refuse_bad_cells, path), table_cells(lines, path, delimiter))
@@ -237,10 +237,10 @@ def _refuse_bad_cells(path: Path, row: tuple[int, list[str]]) -> tuple[int, list
 
 
 def refuse_columns(names: Sequence[str], source: str) -> None:
-    """Raise for column names that cannot be told apart or shown; columns without a name may repeat.
+    """Raise an error for column names that cannot be distinguished or displayed; columns without a name may repeat.
 
     Raises:
-        FairlabError: a name is there twice or holds a control character or bytes that are no text.
+        FairlabError: a name occurs twice, or contains a control character or bytes that are not text.
     """
     if repeated := [name for name, count in Counter(names).items() if name and count > 1]:
         raise FairlabError(f"{source} has the column '{repeated[0]}' more than once; rename or remove one of them")

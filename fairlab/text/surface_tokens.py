@@ -1,4 +1,4 @@
-"""Surface tokens: what a shortcut is made of; and negations among them."""
+"""Surface tokens, the units of shortcuts, and the negations among them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 TOKEN = re.compile(r"\w+(?=n['’]t\b)|n['’]t\b|\w+")
-# A negation by one token; "n't" is written with either apostrophe. *Fail to* is counted by :func:`negations`.
+# One-token negations; "n't" is written with either apostrophe. *Fail to* is counted by :func:`negations`.
 NEGATIONS = frozenset("not n't no never nobody nothing none nowhere neither nor cannot".split())
 FAILING = frozenset("fail fails failed failing".split())
 
 
 def surface_tokens(text: str) -> list[str]:
-    """Case-folded words, *n't* apart, without punctuation.
+    """Return case-folded words without punctuation, with *n't* as a separate token.
 
     Example:
         >>> surface_tokens("She didn't, and CAN’T, go.")
@@ -23,7 +23,7 @@ def surface_tokens(text: str) -> list[str]:
 
 
 def negations(tokens: Sequence[str]) -> int:
-    """How many negations surface tokens hold, *fail to* among them.
+    """Return the number of negations in surface tokens, including *fail to*.
 
     Example:
         >>> negations(surface_tokens("Nobody failed to see it, did they not?"))

@@ -1,4 +1,4 @@
-"""Words of like meaning: of WordNet where its files are installed, or near ones by the vectors of an encoder."""
+"""Words of similar meaning: from WordNet if its files are installed, or near ones by the vectors of an encoder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class WordNetSynonyms:
         self.wordnet = wordnet
 
     def __call__(self, word: str) -> list[str]:
-        """Other words in letters, sorted."""
+        """Return other purely alphabetic words, sorted."""
         lemmas = {lemma.name() for sense in self.wordnet.synsets(word) for lemma in sense.lemmas()}
         found = {lemma.replace("_", " ").replace("-", " ").lower() for lemma in lemmas}
         return sorted(one for one in found if one != word and one.replace(" ", "").isalpha())
@@ -40,7 +40,7 @@ class NearWords:
     Args:
         vocabulary: V lower-cased words.
         vectors: vectors of the words, (V, D).
-        above: cosine above which words count as near; opposites can lie above it, too.
+        above: cosine above which words count as near; opposites can exceed it, too.
     """
 
     name = "embeddings"
@@ -52,7 +52,7 @@ class NearWords:
         self.places = {word: place for place, word in enumerate(self.vocabulary)}
 
     def __call__(self, word: str) -> list[str]:
-        """Up to five other words, nearest first, without inflections; none of a word outside the vocabulary."""
+        """Return up to five other words, nearest first, without inflections; an empty list for an unknown word."""
         if word not in self.places:
             return []
         cosines = self.vectors @ self.vectors[self.places[word]]
@@ -61,6 +61,6 @@ class NearWords:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two words begin alike but for an ending, as inflections do."""
+    """Return whether two words are equal except for an ending, as inflections are."""
     shorter = min(len(one), len(other))
     return one[: max(3, shorter - 1)] == other[: max(3, shorter - 1)]

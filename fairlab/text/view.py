@@ -1,8 +1,8 @@
-"""Texts as rules read them: without layout, markup and invisible signs, and each sign's place in the original.
+"""Views of texts for rules: without layout, markup and invisible characters, with positions in the original.
 
-Mail, web pages, books, subtitles and tables write one sentence in many ways. :func:`read_view` gives all of them as
-the same plain line, so that they are understood alike, and :meth:`View.write` puts changes back into the original, of
-which all else stays as it is, to the byte.
+Mail, web pages, books, subtitles and tables write the same sentence in many ways. :func:`read_view` converts all of
+them to the same plain line, so that rules treat them alike. :meth:`View.write` applies changes to the original and
+keeps the rest of it byte for byte.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from fairlab.text.cleaning import clean
 
-# The first sign for which a text is looked at closely; most texts hold none, and this search is all that they cost.
+# First character that requires cleaning. Most texts do not have one, and then this search is the only cost.
 _UNUSUAL = re.compile(
     r"""[^A-Za-z0-9 ,':À-ÖØ-öø-ž£…]
     (?:(?<=[^.!?;()"$#@/–—-])  # any sign but these, which are usual by themselves:
@@ -26,13 +26,13 @@ _UNUSUAL = re.compile(
     """,
     re.VERBOSE,
 )
-# Parts of words that say nothing: a hyphen at the end of a line, and signs that nobody sees.
+# Parts of words without meaning: a hyphen at the end of a line, and invisible characters.
 _UNSEEN = re.compile(r"[-\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
 @dataclass(frozen=True)
 class Edit:
-    """``text[start:end]`` becomes ``new``; an empty ``new`` drops it."""
+    """Replacement of ``text[start:end]`` by ``new``; an empty ``new`` deletes the text."""
 
     start: int
     end: int
@@ -44,13 +44,11 @@ class View:
     """A text as rules read it.
 
     Attributes:
-        original: the text as it was given.
-        text: the text to read: single blanks, plain quotation marks, a sign of its own between
-            paragraphs.
-        starts: for every character of ``text``, where what it stands for begins in the original; empty if all stand
-            where they stood.
-        ends: likewise, where it ends.
-        cased: how new words are written where the case of the whole text was taken away; None elsewhere.
+        original: the text as given.
+        text: the text to read: single blanks, plain quotation marks, and a paragraph sign between paragraphs.
+        starts: start in the original for every character of ``text``; empty if all positions are unchanged.
+        ends: end in the original for every character of ``text``; empty likewise.
+        cased: function that restores the case of new words, if the case of the whole text was removed; None otherwise.
     """
 
     original: str
@@ -61,11 +59,11 @@ class View:
 
     @property
     def is_plain(self) -> bool:
-        """Whether text and original are the same, but for case."""
+        """Return whether text and original are the same, except for case."""
         return not self.starts
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Start and end in the original of a stretch of the text."""
+        """Return start and end in the original of a span of the text."""
         if self.is_plain:
             return start, end
         if start >= len(self.text):
@@ -74,14 +72,14 @@ class View:
         return first, max(first, self.ends[end - 1]) if end > start else first
 
     def place(self, offset: int) -> int:
-        """Offset in the text of a character of the original, or of the next one that is read."""
+        """Return the offset in the text of a character of the original, or of the next character that is read."""
         return offset if self.is_plain else bisect_right(self.ends, offset)
 
     def write(self, edits: Iterable[Edit]) -> str:
-        """The original with edits of the text made in it.
+        """Return the original with edits of the text applied to it.
 
         Args:
-            edits: edits of :attr:`text`, from left to right, which do not overlap.
+            edits: non-overlapping edits of :attr:`text`, from left to right.
         """
         pieces, position = [], 0
         for edit in edits if self.is_plain else self._whole(edits):
@@ -91,7 +89,7 @@ class View:
         return "".join([*pieces, self.original[position:]])
 
     def _whole(self, edits: Iterable[Edit]) -> Iterator[Edit]:
-        """The edits, widened to all that one stretch of the original stands for: *he/she* for *(s)he*."""
+        """Yield the edits, widened to whole spans of the original: *he/she* for *(s)he*."""
         last: Edit | None = None
         for edit in edits:
             start, end = edit.start, edit.end
@@ -110,7 +108,7 @@ class View:
             yield last
 
     def _written(self, edit: Edit) -> str:
-        """The new words of an edit as the original writes: its case, apostrophes, blanks, and markup within."""
+        """Return the new words of an edit in the original's style: its case, apostrophes, blanks and inner markup."""
         new = self.cased(edit.new) if self.cased else edit.new
         if self.is_plain:
             return new
@@ -128,21 +126,21 @@ class View:
         return new + "".join(parts)
 
     def _apostrophe(self, edit: Edit) -> str:
-        """How the original writes an apostrophe: within the edit, else anywhere."""
+        """Return the form of apostrophe in the original: within the edit, otherwise anywhere."""
         place = self.text.find("'", edit.start, edit.end)
         if place >= 0:
             return self.original[self.starts[place] : self.ends[place]]
         return "’" if "’" in self.original and "'" not in self.original else "'"
 
     def _inner(self, place: int, first: int) -> str:
-        """What stands in the original before a character within an edit, or for a blank, and is no part of a word."""
+        """Return the original's text before a character within an edit, or for a blank, without parts of words."""
         hidden = self.original[self.ends[place - 1] : self.starts[place]] if place > first else ""
         blank = self.original[self.starts[place] : self.ends[place]] if self.text[place].isspace() else ""
         return _UNSEEN.sub("", hidden) + blank
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text is told at once to be read as it stands."""
+    """Return whether a quick check shows that a text can be read unchanged."""
     return _UNUSUAL.search(text) is None and "  " not in text and text.strip(" ") == text
 
 

@@ -1,4 +1,4 @@
-"""Texts as means of spaCy's static word vectors."""
+"""Embeddings of texts as means of spaCy's static word vectors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fairlab.types import FairlabError
 
 
 class WordVectors:
-    """Embeds a text as the mean of its words' vectors, as spaCy's ``doc.vector`` does; zero where none is known.
+    """Embedding of a text as the mean of its words' vectors, as spaCy's ``doc.vector``; zero if no word is known.
 
     Args:
-        name: an installed pipeline of spaCy, or its folder, such as ``en_core_web_lg`` (300 dimensions).
+        name: name of an installed spaCy pipeline, or its folder, such as ``en_core_web_lg`` (300 dimensions).
 
     Raises:
-        FairlabError: there is no such pipeline, or it has no word vectors, as the small ones have none.
+        FairlabError: there is no such pipeline, or it has no word vectors, like the small ones.
     """
 
     def __init__(self, name: str) -> None:
@@ -39,13 +39,13 @@ class WordVectors:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Name and version of the pipeline, and the SHA-256 of its vectors."""
+        """Return name and version of the pipeline, and the SHA-256 of its vectors."""
         meta, table = self.pipeline.meta, self.pipeline.vocab.vectors.data
         digest = hashlib.sha256(np.ascontiguousarray(table).tobytes()).hexdigest()
         return {"name": f"{meta['lang']}_{meta['name']} {meta['version']}", "sha256": digest}
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embeddings (N, D)."""
+        """Return embeddings (N, D) of the texts."""
         found = np.empty((len(texts), self.width), dtype=np.float32)
         for row, text in enumerate(texts):
             found[row] = self.pipeline.make_doc(text).vector

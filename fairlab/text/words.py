@@ -1,4 +1,4 @@
-"""Finding listed words and terms in running text."""
+"""Search for listed words and terms in running text."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from fairlab.text.folding import fold
 from fairlab.text.view import read_view
 
 WORD = re.compile(r"\w+")
-WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # what follows an apostrophe is a word of its own, as for listed words
-# A listed word joined to another by a hyphen is a word of its own ("man-made"), but not after or before these.
+WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # text after an apostrophe is a separate word, as for listed words
+# A listed word joined to another by a hyphen is a separate word ("man-made"), but not after or before these.
 JOINED_AFTER = frozenset("ex half step great grand non anti pro co mid all year".split())
 JOINED_BEFORE = frozenset("owned led only dominated run like in turned to of born and or".split())
 _BEFORE = re.compile(r"(\w+)(\W*)$")
@@ -39,7 +39,7 @@ class TermFinder:
     A possessive or a contraction counts for its word: ``father's`` and ``he'll`` hold ``father`` and ``he``.
 
     Args:
-        terms: the terms to find; case, punctuation and duplicates do not matter (``Mr.`` is ``Mr``).
+        terms: terms to find; case, punctuation and duplicates do not matter (``Mr.`` is ``Mr``).
     """
 
     def __init__(self, terms: Iterable[str]) -> None:
@@ -49,15 +49,15 @@ class TermFinder:
             self.longest[pieces[0]] = max(len(pieces), self.longest.get(pieces[0], 0))
 
     def find(self, text: str) -> Iterator[Span]:
-        """Yield the occurrences in a text as it is given, from left to right, never overlapping."""
+        """Yield the occurrences in an original text, from left to right, never overlapping."""
         view = read_view(text)
         for span in self.find_read(view.text):
             yield span if view.is_plain else Span(*view.span(span.start, span.end), span.term)
 
     def find_read(self, text: str) -> Iterator[Span]:
-        """Yield the occurrences in a text as it is read, see :func:`fairlab.text.view.read_view`."""
+        """Yield the occurrences in the text of a view, see :func:`fairlab.text.view.read_view`."""
         folded = str.casefold if text.isascii() else fold
-        if self.longest.keys().isdisjoint(map(folded, WORD.findall(text))):  # cheaper than what follows
+        if self.longest.keys().isdisjoint(map(folded, WORD.findall(text))):  # cheaper than the following search
             return
         words = [(folded(match.group()), match.start(), match.end()) for match in WORD.finditer(text)]
         position = 0
@@ -73,7 +73,7 @@ class TermFinder:
 
 
 def in_compound(text: str, span: Span) -> bool:
-    """Return whether a hyphen, or the ending of *don't*, joins a word to one that makes another word of it."""
+    """Return whether a hyphen, or the ending of *don't*, joins a word to another one and changes its meaning."""
     if text[span.end + 1 : span.end + 2] in ("t", "T") and text[span.end : span.end + 1] in ("'", "’"):
         return True
     if text[span.start - 1 : span.start] == "'" and text[span.start - 2 : span.start - 1].isalpha():  # D'Angelo
@@ -89,7 +89,7 @@ def in_compound(text: str, span: Span) -> bool:
 
 
 def match_case(original: str, replacement: str) -> str:
-    """``replacement`` in the capitalisation of ``original``: CAPITALS, Capitalised or as listed."""
+    """Return ``replacement`` in the capitalisation of ``original``: CAPITALS, Capitalised or as listed."""
     letters = [character for character in original if character.isalpha()]
     if len(letters) > 1 and all(character.isupper() for character in letters):
         return replacement.upper()

@@ -1,1 +1,1 @@
-"""Readers of published data sets, one file a data set."""
+"""Readers of published datasets, one file per dataset."""

@@ -16,7 +16,7 @@ from fairlab.types import FairlabError
 
 COLUMNS = ("q_id", "relevant", "query", "doc_title", "document", "content_gender")
 GENDERS = ("M", "F", "N")  # male, female, neutral
-# subset -> category as its file is called, in the order of the CCD paper's tables
+# subset -> category as in the file's name, in the order of the CCD paper's tables
 CATEGORIES = {
     "appearance": "Appearance",
     "child_care": "Child Care",
@@ -42,10 +42,10 @@ class Query:
 
     Attributes:
         id: id of the query, unique over all categories.
-        text: wording of the query, which says nothing about gender.
+        text: wording of the query, which does not mention gender.
         relevant: one relevant document per gender, all three.
         non_relevant: for each gender, a document that misses the query; genders may be missing.
-        irregular: number of non-relevant documents left out because they are of no one gender ("both", "botrh").
+        irregular: number of non-relevant documents left out because they have no single gender ("both", "botrh").
     """
 
     id: str
@@ -56,11 +56,13 @@ class Query:
 
 
 def read_bias_ir(path: Path) -> list[Query]:
-    """Queries in file order from a ``queries-documents_<category>.csv``; documents are told apart by content_gender.
+    """Read queries in file order from a ``queries-documents_<category>.csv``.
+
+    Documents of a query are distinguished by content_gender.
 
     Raises:
-        FairlabError: a row lacks a field, repeats a document of its query, or has another relevance or a relevant
-            document of another gender than those known, naming its line; or a query has not all six documents.
+        FairlabError: a row lacks a field, repeats a document of its query, or has an unknown relevance or a relevant
+            document of an unknown gender, naming its line; or a query does not have all six documents.
     """
     texts: dict[str, str] = {}
     documents: dict[str, dict[tuple[str, str], Document]] = {}
@@ -90,7 +92,7 @@ def read_bias_ir(path: Path) -> list[Query]:
 
 
 def irregular_documents(queries: Sequence[Query]) -> dict[str, str]:
-    """Why a query should not be asked, by id: some of its documents are of no one gender."""
+    """Return the reason for not using a query, by id: some of its documents have no single gender."""
     return {
         query.id: f"{query.irregular} of its non-relevant documents are of no one gender and take no part"
         for query in queries

@@ -1,4 +1,4 @@
-"""CrowS-Pairs: pairs of sentences that differ in who they are about, one of them more stereotyping.
+"""CrowS-Pairs: pairs of sentences about different groups, one of them more stereotyping.
 
 Source: Nangia et al. 2020, "CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in Masked Language Models";
 1,508 pairs of nine bias types. Its authors warn that the data are noisy (Blodgett et al. 2021, "Stereotyping Norwegian
@@ -37,9 +37,9 @@ class CrowsPair:
 
     Attributes:
         id: id of the row, unique within the file.
-        more: the sentence that stereotypes more, whichever the direction.
+        more: the sentence that stereotypes more, in either direction.
         less: the sentence that stereotypes less.
-        stereotype: whether ``more`` expresses a stereotype; else ``less`` goes against one.
+        stereotype: whether ``more`` expresses a stereotype; otherwise ``less`` contradicts one.
         bias_type: a key of ``PUBLISHED``.
     """
 
@@ -51,11 +51,11 @@ class CrowsPair:
 
 
 def read_crows_pairs(path: Path, types: Container[str] | None = tuple(PUBLISHED)) -> list[CrowsPair]:
-    """Pairs in file order from ``crows_pairs_anonymized.csv``; the first column, without a name, is the id.
+    """Read pairs in file order from ``crows_pairs_anonymized.csv``; the first column, without a name, is the id.
 
     Args:
-        path: the file, or one of one's own in its columns.
-        types: the bias types that there are; None takes whatever the file has.
+        path: path of the file, or of a custom file with the same columns.
+        types: allowed bias types; None allows all types in the file.
 
     Raises:
         FairlabError: a row lacks a field or has an unknown bias type or direction, naming its line.
@@ -78,7 +78,7 @@ def read_crows_pairs(path: Path, types: Container[str] | None = tuple(PUBLISHED)
 
 
 def irregular_pairs(pairs: Sequence[CrowsPair]) -> dict[str, str]:
-    """Why a pair should not be scored, by id: nothing to compare, nothing in common, or a pair that repeats."""
+    """Return the reason for not scoring a pair, by id: equal sentences, no common words, or a repeated pair."""
     found = {}
     first: dict[frozenset[str], str] = {}
     for pair in pairs:

@@ -1,4 +1,4 @@
-"""Where published data comes from: an explicit path, ``FAIRLAB_DATA``, or a download checked by hash."""
+"""Location of published data: an explicit path, ``FAIRLAB_DATA``, or a download checked by hash."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ FILES: dict[str, tuple[str, str]] = {
 
 
 def locate(name: str, path: str | Path | None = None) -> Path:
-    """The local file of a published data set.
+    """Return the local file of a published dataset.
 
     Args:
-        name: name of the file below ``FAIRLAB_DATA``: a key of ``FILES``, or a file that only a user can bring.
-        path: an explicit file that wins over everything else.
+        name: name of the file below ``FAIRLAB_DATA``: a key of ``FILES``, or a file that the user must supply.
+        path: explicit path, which takes precedence over all other sources.
 
     Raises:
-        DataUnavailable: in one sentence, saying what was tried.
+        DataUnavailable: no source has the file; the message is one sentence that lists the sources tried.
     """
     if path is not None:
         if not Path(path).is_file():

@@ -16,7 +16,7 @@ from fairlab.data.published.download import locate
 from fairlab.text.reading import read_json_file
 from fairlab.types import FairlabError
 
-# version -> where its files lie below FAIRLAB_DATA
+# version -> folder of its files below FAIRLAB_DATA
 FOLDERS = {"1.0": "holistic_bias/v1.0", "1.1": "holistic_bias"}
 FILES = ("descriptors.json", "nouns.json", "sentence_templates.json", "standalone_noun_phrases.json")
 AXES = (
@@ -38,13 +38,13 @@ AXES = (
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """What a template's gap is filled with.
+    """Phrase that fills a template's gap.
 
     Attributes:
         axis: axis of the descriptor, such as ``ability``; empty for a bare noun.
         descriptor: the phrase without article and noun; empty for a bare noun.
         gendered: whether the descriptor goes with nouns of one gender only.
-        noun: the noun in the singular; empty where the phrase has none ("Deaf", "a widow").
+        noun: the noun in the singular; empty if the phrase has no noun ("Deaf", "a widow").
         singular: the phrase in the singular, with its article.
         plural: the phrase in the plural, without an article.
     """
@@ -70,7 +70,7 @@ class Template:
     needs_noun: bool
 
     def fill(self, phrase: NounPhrase) -> str:
-        """The sentence about ``phrase``."""
+        """Return the sentence about ``phrase``."""
         return self.text.format(noun_phrase=phrase.singular, plural_noun_phrase=phrase.plural)
 
 
@@ -82,16 +82,16 @@ class HolisticBiasSet:
     templates: list[Template]
 
     def sentences(self) -> Iterator[str]:
-        """Every sentence of the set; one word may be a descriptor of two axes, so a few occur twice."""
+        """Yield every sentence of the set; a few occur twice, since a word may be a descriptor of two axes."""
         for phrase in self.phrases:
             for template in self.templates:
                 if phrase.noun or not template.needs_noun:
                     yield template.fill(phrase)
 
     def comparable(self) -> dict[str, dict[str, list[NounPhrase]]]:
-        """Axis -> descriptor -> its phrases, one per noun in the order of the nouns.
+        """Return a mapping axis -> descriptor -> its phrases, one per noun in the order of the nouns.
 
-        The descriptors whose sentences can be compared, since they all go with all nouns: those that are not gendered.
+        Only descriptors that are not gendered are included: they go with all nouns, so their sentences are comparable.
         """
         found: dict[str, dict[str, list[NounPhrase]]] = defaultdict(lambda: defaultdict(list))
         for phrase in self.phrases:
@@ -101,16 +101,16 @@ class HolisticBiasSet:
 
 
 def locate_holistic_bias(version: str) -> list[Path]:
-    """The four files of a version, in the order of ``FILES``.
+    """Return the four files of a version, in the order of ``FILES``.
 
     Raises:
-        DataUnavailable: one of them cannot be had; those of 1.0 have no known hash and are never downloaded.
+        DataUnavailable: a file is unavailable; the files of 1.0 have no known hash and are never downloaded.
     """
     return [locate(f"{FOLDERS[version]}/{file}") for file in FILES]
 
 
 def read_holistic_bias(paths: Sequence[Path]) -> HolisticBiasSet:
-    """Noun phrases and templates from the four files.
+    """Read noun phrases and templates from the four files.
 
     Raises:
         FairlabError: a file is not JSON of the published form.
@@ -140,7 +140,7 @@ def read_holistic_bias(paths: Sequence[Path]) -> HolisticBiasSet:
 
 
 def _article(phrase: str) -> str:
-    """The indefinite article as HolisticBias picks it, by the first letter.
+    """Return the indefinite article as HolisticBias picks it, by the first letter.
 
     Example:
         >>> _article("elderly"), _article("Black"), _article("US-born")  # the data names the exceptions
@@ -154,14 +154,14 @@ def _read(path: Path) -> Any:
 
 
 def _as_entry(entry: str | dict[str, str], key: str) -> dict[str, str]:
-    """Entries without further properties are given as plain text."""
+    """Convert an entry without further properties, given as plain text, to a dictionary."""
     return {key: entry} if isinstance(entry, str) else entry
 
 
 def _of_descriptor(
     axis: str, entry: dict[str, str], nouns: Mapping[str, list[tuple[str, str]]]
 ) -> Iterator[NounPhrase]:
-    """The descriptor alone, then with every noun it goes with."""
+    """Yield the descriptor alone, then with every noun it goes with."""
     descriptor, gender = entry["descriptor"], entry.get("gender", "")
     before = entry.get("article", _article(descriptor))
     yield NounPhrase(axis, descriptor, bool(gender), "", descriptor, descriptor)
@@ -175,7 +175,7 @@ def _of_descriptor(
 def _of_standalone(
     axis: str, entry: dict[str, str], nouns: Mapping[str, list[tuple[str, str]]]
 ) -> Iterator[NounPhrase]:
-    """A phrase with a gap for the noun ("{article} {noun} with dyslexia") with every noun; any other as it is."""
+    """Yield a phrase with a gap ("{article} {noun} with dyslexia") with every noun; yield other phrases unchanged."""
     singular = entry["noun_phrase"]
     plural = entry.get("plural_noun_phrase", singular)
     descriptor = singular.format(article="", noun="").strip()

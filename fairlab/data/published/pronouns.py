@@ -1,4 +1,4 @@
-"""Sentences that differ only in their gendered pronouns, and where in them these stand."""
+"""Sentences that differ only in their gendered pronouns, and the positions of these pronouns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True)
 class PronounSentence:
-    """A sentence and the places of the pronouns it is judged by.
+    """A sentence and the positions of the pronouns it is judged by.
 
     Attributes:
         text: wording of the sentence.
@@ -25,12 +25,12 @@ class PronounSentence:
 
     @property
     def pronouns(self) -> tuple[str, ...]:
-        """The pronouns themselves, in lower case."""
+        """Return the pronouns in lower case."""
         return tuple(self.text[start:end].lower() for start, end in self.spans)
 
 
 def differing_words(first: str, second: str) -> list[int]:
-    """Indices of the blank-separated words in which two texts differ; empty where their numbers of words do.
+    """Return the indices of the blank-separated words that differ; empty if the texts differ in their number of words.
 
     Example:
         >>> differing_words("He saw his hat.", "She saw her hat.")
@@ -43,7 +43,7 @@ def differing_words(first: str, second: str) -> list[int]:
 
 
 def sentence_with_pronouns(text: str, indices: list[int]) -> PronounSentence:
-    """The sentence with the words at ``indices`` as its pronouns, punctuation left out."""
+    """Return the sentence with the words at ``indices`` as its pronouns, without punctuation."""
     words = list(_WORD.finditer(text))
     spans = []
     for index in indices:
@@ -55,7 +55,7 @@ def sentence_with_pronouns(text: str, indices: list[int]) -> PronounSentence:
 
 
 def by_pronouns(first: str, second: str) -> tuple[PronounSentence, PronounSentence] | None:
-    """Both sentences with the places in which they differ; None unless they differ in pronouns of opposite gender only.
+    """Return both sentences with their differing words, or None unless these are pronouns of opposite gender only.
 
     Example:
         >>> by_pronouns("I saw him.", "I saw her.")[1].spans

@@ -1,4 +1,4 @@
-"""Association tests (WEAT, SEAT) in the file format of sent-bias: one JSON object a file.
+"""Association tests (WEAT, SEAT) in the file format of sent-bias: one JSON object per file.
 
 Source: May et al. 2019, "On Measuring Social Biases in Sentence Encoders"; words of Caliskan et al. 2017.
 """
@@ -23,7 +23,7 @@ class AssociationTest:
 
     Attributes:
         targ1, targ2, attr1, attr2: distinct texts in file order, at least one each.
-        words: the name or term that each target, X then Y, was made of by a template; empty where nobody said.
+        words: name or term from which a template made each target, X then Y; empty if unknown.
     """
 
     targ1: tuple[str, ...]
@@ -34,12 +34,12 @@ class AssociationTest:
 
     @property
     def sets(self) -> tuple[tuple[str, ...], ...]:
-        """X, Y, A and B."""
+        """Return the sets X, Y, A and B."""
         return self.targ1, self.targ2, self.attr1, self.attr2
 
 
 def read_association_test(path: Path) -> AssociationTest:
-    """Read and check a file; a text that repeats within its set counts once, as in sent-bias.
+    """Read and check a file; a text that is repeated within its set counts once, as in sent-bias.
 
     Raises:
         FairlabError: the file is not a JSON object, or a set lacks its texts; the message names file and key.
@@ -51,7 +51,9 @@ def read_association_test(path: Path) -> AssociationTest:
 
 
 def word_within(text: str, words: Iterable[str]) -> str:
-    """The longest of some words that a sentence was made of, in the singular or the plural; the sentence without one.
+    """Return the longest word that occurs in a sentence, in the singular or the plural.
+
+    If no word occurs in it, return the sentence.
 
     Example:
         >>> word_within("These are dances.", ["dance", "an"])
@@ -64,7 +66,7 @@ def word_within(text: str, words: Iterable[str]) -> str:
 
 
 def _forms(word: str) -> str:
-    """A pattern of a word's singular and plural."""
+    """Return a pattern for a word's singular and plural."""
     plurals = {f"{word}s", f"{word}es", re.sub("y$", "ies", word), re.sub("man$", "men", word), f"{word}ren"}
     singular = {word, word.removesuffix("s")} if len(word) > 3 else {word}
     return rf"\b(?:{'|'.join(map(re.escape, sorted(plurals | singular)))})\b"

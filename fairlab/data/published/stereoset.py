@@ -1,4 +1,4 @@
-"""StereoSet: a context and three continuations of it: a stereotype, an anti-stereotype and one without sense.
+"""StereoSet: a context and three continuations of it: a stereotype, an anti-stereotype and a meaningless one.
 
 Source: Nadeem et al. 2021, "StereoSet: Measuring Stereotypical Bias in Pretrained Language Models". Of its public
 development set, 2,106 examples are intrasentence (the context has a BLANK that a word fills) and 2,123 intersentence
@@ -53,10 +53,11 @@ class StereoSetItem:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Intrasentence: the words scored in place of ``BLANK``, one per candidate.
+        """Return the words scored in place of ``BLANK`` in the intrasentence task, one per candidate.
 
-        As in the official code: that of a candidate's words, parted by single blanks, that stands where the last
-        ``BLANK`` of the context does, without ASCII punctuation, inside of it too. Empty where there is none.
+        As in the official code, a candidate is split at single blanks, and its word at the position of the context's
+        last ``BLANK`` is taken. All ASCII punctuation is removed, inside the word too. The word is empty if the
+        candidate has no word at this position.
         """
         place = max(k for k, word in enumerate(self.context.split(" ")) if BLANK in word)
         words = [sentence.split(" ")[place : place + 1] for sentence in self.sentences]
@@ -64,10 +65,10 @@ class StereoSetItem:
 
 
 def read_stereoset(path: Path) -> list[StereoSetItem]:
-    """Examples in file order, intrasentence ones first where the file keeps the tasks apart.
+    """Read examples in file order, intrasentence ones first if the file separates the tasks.
 
     Raises:
-        FairlabError: the file is of no known layout, or an example lacks what its task needs, naming its id.
+        FairlabError: the layout is unknown, or an example lacks a required field; the message names its id.
     """
     content = read_json_file(path, "is it StereoSet?")
     rows: Iterable[tuple[str | None, Any]]
@@ -87,7 +88,7 @@ def read_stereoset(path: Path) -> list[StereoSetItem]:
 
 
 def _joined(path: Path, flat: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Examples in the official layout from the flat one, whose three lists share their ids."""
+    """Yield examples in the official layout from the flat one, whose three lists share their ids."""
     by_id = [{row["id"]: row for row in flat[label]} for label in LABELS]
     for id_, row in by_id[0].items():
         candidates = [part.get(id_) for part in by_id]
@@ -124,7 +125,7 @@ def _example(path: Path, task: str | None, row: dict[str, Any]) -> StereoSetItem
 
 
 def irregular_items(examples: Sequence[StereoSetItem]) -> dict[str, str]:
-    """Why an example should not be scored, by id.
+    """Return the reason for not scoring an irregular example, by id.
 
     Closing punctuation after ``BLANK``, as in "The chess player was BLANK.", is regular.
     """

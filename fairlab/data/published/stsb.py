@@ -14,7 +14,7 @@ from fairlab.types import FairlabError
 
 @dataclass(frozen=True)
 class ScoredPair:
-    """Two sentences and how alike people found them, from 0 to 5."""
+    """Two sentences with a similarity rating by people, from 0 to 5."""
 
     first: str
     second: str
@@ -22,7 +22,7 @@ class ScoredPair:
 
 
 def read_sts(path: Path) -> list[ScoredPair]:
-    """Pairs in file order.
+    """Read pairs in file order.
 
     Raises:
         FairlabError: a row has no score, naming its line.

@@ -1,4 +1,4 @@
-"""Examples of labelled tasks, from files in whichever published layout or from the hub."""
+"""Examples of labelled tasks, from files in any published layout or from the hub."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ Fields = Mapping[str, Any]
 
 
 def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
-    """Examples of a task's split, in their order.
+    """Return the examples of a task's split, in their order.
 
     Args:
         name: name of the task, one of :data:`fairlab.data.published.tasks.TASKS`.
         split: name of the split: ``train``, or one of the task's ``dev_splits``.
-        path: a folder with a file named as the split and ending in .tsv, .json, .jsonl, .csv or .parquet, of a mixture
-            in a folder named as each task; a folder that ``save_to_disk`` wrote, with that split; ``hub`` for the hub;
-            None takes ``FAIRLAB_DATA``, or a download checked by hash where one is known.
+        path: path of a folder with a file named after the split and ending in .tsv, .json, .jsonl, .csv or .parquet
+            (for a mixture, in one subfolder per task); of a folder that ``save_to_disk`` wrote, with that split; or
+            ``hub`` for the hub. None takes ``FAIRLAB_DATA``, or a download checked by hash if one is known.
 
     Raises:
-        DataUnavailable: the data cannot be had.
-        FairlabError: there is no such task, or its data is not laid out as its task's, or has fewer than two labels.
+        DataUnavailable: the data is unavailable.
+        FairlabError: there is no such task, or its data has the wrong layout or fewer than two labels.
     """
     task = find_task(name)
     if task.parts:
@@ -62,7 +62,7 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
 
 
 def _in_first_half(text: str) -> bool:
-    """A fixed choice of half of all texts, another one than of those held out for choosing weights."""
+    """Return a fixed choice of half of all texts, independent of the choice held out for model selection."""
     return hashlib.sha256(f"half {text}".encode()).digest()[0] < 128
 
 
@@ -79,28 +79,28 @@ def _file_in(folder: Path, split: str) -> Path:
 
 
 def refuse_one_label(examples: Sequence[Example], task: Task, place: str) -> None:
-    """Raise where all examples have one label: nothing can be learned from them, or said by a measure over them."""
+    """Raise an error if all examples have one label, so that neither training nor measures are meaningful."""
     if len({example.label for example in examples}) < 2:
         label = task.labels[int(examples[0].label)] if task.labels else examples[0].label
         raise FairlabError(f"{place} has examples of the label {label} alone; give examples of two labels or more")
 
 
 def examples_digest(examples: Sequence[Example]) -> str:
-    """SHA-256 of the examples' content, wherever they came from."""
+    """Return the SHA-256 of the examples' content, independent of their source."""
     rows = [[example.first, example.second, example.label, *example.options] for example in examples]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
 def label_counts(examples: Sequence[Example], task: Task) -> dict[str, int]:
-    """Number of examples of each label; empty for a task of scores."""
+    """Return the number of examples of each label; empty for a task of scores."""
     counts = Counter(example.label for example in examples)
     return {label: counts[number] for number, label in enumerate(task.labels)}
 
 
 def parse_examples(file: Path, task: Task) -> list[Example]:
-    """Examples of a file: .json (an object of rows, or a list), .jsonl, or else tab-separated.
+    """Return the examples of a file: .json (an object of rows, or a list), .jsonl, or else tab-separated.
 
-    Fields of a tab-separated file are not quoted, so lines are split at tabs and nothing else.
+    Fields of a tab-separated file are not quoted, so lines are split at tabs only.
 
     Raises:
         FairlabError: a row has other columns or an unknown label; the message names it.
@@ -125,7 +125,7 @@ def _in_table(file: Path, task: Task) -> list[Example]:
 
 
 def examples_of(rows: Iterable[tuple[str, Fields]], task: Task) -> list[Example]:
-    """Examples of a task's rows, each with its place for messages; rows of a label that is left out give none."""
+    """Return the examples of a task's rows, given with places for messages; rows with a left-out label are skipped."""
     found = (_example(fields, task, place) for place, fields in rows)
     return [example for example in found if example is not None]
 
@@ -156,10 +156,10 @@ def _json_rows(file: Path) -> Iterator[tuple[str, Fields]]:
 
 
 def read_hub(task: Task, split: str) -> list[Example]:
-    """Examples of a data set of the hub; numbered labels are read by the names it gives them.
+    """Return the examples of a hub dataset; numbered labels are converted to the dataset's label names.
 
     Raises:
-        DataUnavailable: the hub, or the data set there, cannot be had.
+        DataUnavailable: the hub or the dataset is unavailable.
         FairlabError: a row has other columns or an unknown label.
     """
     from datasets import load_dataset
@@ -180,7 +180,7 @@ def read_hub(task: Task, split: str) -> list[Example]:
 
 
 def _named_labels(rows: Any, place: str) -> Iterator[tuple[str, Fields]]:
-    """Rows of a data set of the ``datasets`` library with their places, numbered labels by their names."""
+    """Yield the rows of a ``datasets`` dataset with their places, with label names instead of numbers."""
     names = {column: feature.names for column, feature in rows.features.items() if hasattr(feature, "names")}
     for number, row in enumerate(rows, start=1):
         named = {c: names[c][v] if c in names and 0 <= v < len(names[c]) else v for c, v in row.items()}
@@ -188,7 +188,7 @@ def _named_labels(rows: Any, place: str) -> Iterator[tuple[str, Fields]]:
 
 
 def _example(fields: Fields, task: Task, place: str) -> Example | None:
-    """The example that a row's fields hold; None where its label is left out."""
+    """Return the example in a row's fields; None if its label is left out."""
     if not isinstance(fields, dict):
         raise FairlabError(f"{place} is no object of named fields; {_wanted(task)}")
     layout = next((layout for layout in task.layouts if set(layout) <= set(fields)), None)
@@ -210,7 +210,7 @@ def _example(fields: Fields, task: Task, place: str) -> Example | None:
 
 
 def _joined(sentences: Sequence[Any]) -> str | None:
-    """Sentences of evidence as one text: written out, each the ``text`` of an object, or the last entry of a list."""
+    """Join evidence sentences, each given as a string, an object's ``text``, or the last entry of a list."""
     texts = [
         one.get("text") if isinstance(one, dict) else one[-1] if isinstance(one, list) and one else one
         for one in sentences
@@ -219,22 +219,22 @@ def _joined(sentences: Sequence[Any]) -> str | None:
 
 
 def _spelled(value: object, task: Task, place: str) -> str:
-    """The label that a cell means, as the task spells it, or the cell as it is.
+    """Return the label of a cell in the task's spelling, or the cell unchanged.
 
-    A row without a label is one of those that the task leaves out; a task that leaves none out refuses it.
+    A row without a label counts as left out; a task that leaves out no label refuses such a row.
     """
     if task.labels and is_missing(value):
         if task.left_out:
             return task.left_out[0]
         raise FairlabError(f"{place} has no label; {_labels(task)}, so fill it in or remove the row")
     if isinstance(value, bool) and len(task.labels) != 2:
-        return str(value)  # says nothing about three labels or scores
+        return str(value)  # a Boolean cannot express three labels or scores
     known = label_meant(value, (*task.spellings, *task.left_out, *task.written, *task.labels)) or str(value)
     return task.spellings.get(known, known)
 
 
 def _label(written: str, task: Task, place: str) -> int:
-    """Number of a label, by its name or as files write it."""
+    """Return the number of a label, given by its name or as files write it."""
     for known in (task.written, task.labels):
         if written in known:
             return known.index(written)

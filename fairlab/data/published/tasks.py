@@ -1,4 +1,4 @@
-"""Labelled tasks, of GLUE, RACE, fact checking and inference, and mixtures: where each lies and how it is scored.
+"""Labelled tasks (GLUE, RACE, fact checking, inference, mixtures): the location of their data and their metrics.
 
 Source: Wang et al. 2019, "GLUE"; SST-2 in the sentence-level copy of clairett/pytorch-sentiment-classification; Lai et
 al. 2017, "RACE: Large-scale ReAding Comprehension Dataset From Examinations"; Thorne et al. 2018, "FEVER"; Schuster et
@@ -15,18 +15,18 @@ from typing import Any
 
 from fairlab.types import FairlabError
 
-HUB = "hub"  # in place of a path
-MIXED = "+"  # between the names of tasks that are trained on together
+HUB = "hub"  # given instead of a path
+MIXED = "+"  # separates the names of tasks in a mixture
 
 
 @dataclass(frozen=True)
 class Example:
-    """A labelled sentence, pair of sentences, or text with a question and the answers to choose from.
+    """A labelled sentence, a pair of sentences, or a text with a question and answers to choose from.
 
     Attributes:
         first, second: the texts; ``second`` is None for a task of single sentences.
         label: position of the label in the task's labels, or a score.
-        options: the answers, in the order of the task's labels; empty where there is nothing to choose from.
+        options: the answers, in the order of the task's labels; empty for a task without answer options.
     """
 
     first: str
@@ -36,17 +36,20 @@ class Example:
 
     @property
     def fields(self) -> list[str]:
-        """All its texts: the first, the second where there is one, the answers."""
+        """Return all texts of the example: the first, the second unless it is None, and the answers."""
         return [self.first, *([] if self.second is None else [self.second]), *self.options]
 
     def with_fields(self, fields: Sequence[str]) -> Example:
-        """The example with other texts, as many as it has."""
+        """Return a copy of the example with other texts; their number must stay the same."""
         paired = self.second is not None
         return Example(fields[0], fields[1] if paired else None, self.label, tuple(fields[1 + paired :]))
 
     @property
     def pairs(self) -> list[tuple[str, str | None]]:
-        """What a model reads: the texts, or one pair for each answer, which stands where the question has its blank."""
+        """Return the texts that a model reads: the two texts, or one pair per answer.
+
+        An answer replaces the blank of the question, or follows a question without a blank.
+        """
         if not self.options:
             return [(self.first, self.second)]
         question = self.second or ""
@@ -58,26 +61,26 @@ class Example:
 
 @dataclass(frozen=True)
 class Task:
-    """Where a task's examples lie, how they are laid out, and how predictions are scored.
+    """Location and layout of a task's examples, and the metrics of its predictions.
 
     Attributes:
         name: name of the task, by which it is found.
         labels: names of the labels, in the order of their numbers; empty for a task of scores from 0 to 5.
-        metrics: names of the task's measures; the first one stands for the task.
-        layouts: columns of the first text, the second text (where there is one), the answers (where there are any) and
-            the label, for each way the task is published; the first way whose columns are all there is read.
-        files: for every split, the file below ``FAIRLAB_DATA``; several where a split is published in parts.
-        hub: name of the data set on the hub, and of its configuration.
-        written: the labels as files have them where that is not their names.
+        metrics: names of the task's measures; the first one represents the task.
+        layouts: column names for each published form of the task: first text, second text (if any), answers (if any)
+            and label. The first layout whose columns are all present is used.
+        files: file of each split below ``FAIRLAB_DATA``; several if a split is published in parts.
+        hub: name of the dataset on the hub, and of its configuration.
+        written: labels as written in the files, if they differ from the labels' names.
         columns: names of the columns of a file without a header.
-        options: whether an answer is to be chosen; the labels are the answers' places.
-        halves: whether both splits are halves of one file, no first text in both.
-        spellings: other ways in which labels are written, and their names.
-        left_out: labels whose rows are no examples of the task.
+        options: whether the task is to choose an answer; the labels are then the positions of the answers.
+        halves: whether both splits are halves of one file, with no first text in both.
+        spellings: mapping from other spellings of labels to their names.
+        left_out: labels whose rows are not examples of the task.
         gathered: whether the first text may come as a list of sentences.
-        merged: labels of a finer task, and the labels of this one that they mean.
-        parts: the tasks that a mixture is made of; empty for a plain task.
-        title: name as its authors write it; empty for a task made from another one.
+        merged: mapping from labels of a finer task to the labels of this one.
+        parts: tasks of a mixture; empty for a plain task.
+        title: name as its authors write it; empty for a task derived from another one.
     """
 
     name: str
@@ -99,23 +102,23 @@ class Task:
 
     @property
     def words(self) -> str:
-        """What the task is called where people read it."""
+        """Return the task's display name."""
         return self.title or self.name.replace("_", " ")
 
     @property
     def field_names(self) -> list[str]:
-        """Names of an example's fields: columns of its last layout, and the answers by their letters."""
+        """Return the names of an example's fields: the columns of the last layout, and the answers by letter."""
         columns = self.layouts[-1][: 2 if self.options else -1]
         return [*columns, *(f"option_{label}" for label in self.labels if self.options)]
 
     @property
     def dev_splits(self) -> list[str]:
-        """Splits to measure on."""
+        """Return the splits for evaluation."""
         return [split for split in self.files if split != "train"]
 
 
 def _glue(name: str, folder: str, layouts: Sequence[tuple[str, ...]], **more: Any) -> Task:
-    """A task of GLUE, with the usual names of its files and the usual measure."""
+    """Return a GLUE task with the usual file names and the usual measure."""
     usual = {
         "metrics": ("accuracy",),
         "files": {split: f"{folder}/{split}.tsv" for split in ("train", "dev")},
@@ -125,7 +128,7 @@ def _glue(name: str, folder: str, layouts: Sequence[tuple[str, ...]], **more: An
 
 
 def _two_way(name: str, of: Task, left_out: str, **more: Any) -> Task:
-    """A task's pairs that support or refute, as claims with evidence."""
+    """Return a two-way version of a task: claims that the evidence supports or refutes."""
     ways: dict[str, Any] = {
         "labels": CLAIMS,
         "metrics": CLAIM_METRICS,
@@ -136,7 +139,7 @@ def _two_way(name: str, of: Task, left_out: str, **more: Any) -> Task:
 
 
 def _in_halves(of: Task, files: str | tuple[str, ...], **more: Any) -> Task:
-    """A task whose labelled files are split in two, one half to train on and one to measure."""
+    """Return a version of a task that splits its labelled files in two halves, for training and for evaluation."""
     ways: dict[str, Any] = {
         "files": dict.fromkeys(("train", "dev"), files),
         "hub": ("", ""),
@@ -150,7 +153,7 @@ SENTENCES = ("sentence1", "sentence2", "label")
 JSON_PAIR = ("text_a", "text_b", "label")
 ENTAILMENT = ("not_entailment", "entailment")
 DIGITS = ("0", "1")
-CLAIMS = ("REFUTES", "SUPPORTS")  # F1 is of the second
+CLAIMS = ("REFUTES", "SUPPORTS")  # F1 is computed for the second label
 CLAIM_METRICS = ("accuracy", "macro_f1", "f1")
 NOT_ENOUGH = "NOT ENOUGH INFO"
 SPELLINGS = {"refutes": "REFUTES", "refuted": "REFUTES", "supports": "SUPPORTS", "supported": "SUPPORTS"}
@@ -162,7 +165,7 @@ THREE_WAY: dict[str, Any] = {
 EVIDENCE = ("evidence", "claim", "label")
 INFERENCE = ("entailment", "neutral", "contradiction")
 HYPOTHESES = [("sentence1", "sentence2", "gold_label"), ("premise", "hypothesis", "label")]
-BIOS = (  # one file a profession
+BIOS = (  # one file per profession
     "accountant_complete",
     *("architect", "attorney", "chiropractor", "comedian", "composer", "dentist", "dietitian", "dj", "filmmaker"),
     *("interior_designer", "journalist", "model", "nurse", "painter", "paralegal", "pastor", "personal_trainer"),
@@ -216,7 +219,7 @@ SNLI = Task(
     left_out=("-", "-1"),  # the annotators did not agree
     title="SNLI",
 )
-FEVER = Task(  # the data folder has its claims, but no evidence in words
+FEVER = Task(  # the data folder has the claims, but not the text of the evidence
     "fever",
     layouts=(EVIDENCE,),
     files={"train": "fever/train.jsonl", "dev": "fever/dev.jsonl", "test": "fever/test.jsonl"},
@@ -259,7 +262,7 @@ TASKS = {
             title="CoLA",
         ),
         SST2,
-        _in_halves(SST2, ("sst2/train.tsv", "sst2/dev.tsv", "sst2/test.tsv")),  # more than its development file has
+        _in_halves(SST2, ("sst2/train.tsv", "sst2/dev.tsv", "sst2/test.tsv")),  # larger than SST-2's development file
         _glue(
             "mrpc",
             "glue/MRPC",
@@ -282,10 +285,10 @@ TASKS = {
         MNLI,
         _two_way("mnli_two_way", MNLI, "neutral", spellings={"entailment": "SUPPORTS", "contradiction": "REFUTES"}),
         QNLI,
-        _in_halves(QNLI, "glue/QNLI/dev.tsv", hub=QNLI.hub),  # where the training file cannot be had
+        _in_halves(QNLI, "glue/QNLI/dev.tsv", hub=QNLI.hub),  # for use when the training file is unavailable
         _glue("rte", "glue/RTE", [SENTENCES], labels=ENTAILMENT, title="RTE"),
         _glue("wnli", "glue/WNLI", [SENTENCES], labels=ENTAILMENT, written=DIGITS, title="WNLI"),
-        Task(  # which biographies are accountants'
+        Task(  # whether a biography is an accountant's
             "bios",
             labels=("other", "accountant"),
             metrics=("macro_f1", "accuracy"),
@@ -306,7 +309,7 @@ TASKS = {
             options=True,
         ),
         SNLI,
-        replace(  # where the training file cannot be had
+        replace(  # for use when the training file is unavailable
             SNLI, name="snli_validation", title="", files={"train": SNLI.files["dev"], "test": SNLI.files["test"]}
         ),
         Task(
@@ -330,7 +333,7 @@ TASKS = {
         ),
         FEVER,
         _two_way("fever_two_way", FEVER, NOT_ENOUGH),
-        Task(  # claims alone, to ask what they give away
+        Task(  # claims without evidence, to measure how much they reveal by their wording
             "fever_claims",
             layouts=(("text", "label"), ("claim", "label")),
             files=dict.fromkeys(("train", "dev"), "fever/paper_dev.jsonl"),
@@ -354,7 +357,7 @@ TASKS = {
             FEVER_SYMMETRIC,
             name="fever_symmetric_v01",
             title="FEVER-Symmetric v0.1",
-            files={  # the second without the pairs of FEVER itself
+            files={  # the second file excludes the pairs from FEVER itself
                 "full": "fever_symmetric/symmetric_v0.1/fever_symmetric_full.jsonl",
                 "generated": "fever_symmetric/symmetric_v0.1/fever_symmetric_generated.jsonl",
             },
@@ -364,10 +367,11 @@ TASKS = {
 
 
 def find_task(name: str) -> Task:
-    """The task of a name, or the mixture of several: ``fool_me_twice+vitaminc_two_way``.
+    """Return the task of a name, or a mixture of several: ``fool_me_twice+vitaminc_two_way``.
 
     Raises:
-        FairlabError: there is no such task, or those of a mixture have other labels or other kinds of texts.
+        FairlabError: there is no such task, or the tasks of a mixture differ in their labels or in their number of
+            fields.
     """
     if MIXED in name:
         return _mixture([find_task(part) for part in name.split(MIXED)])
@@ -377,7 +381,7 @@ def find_task(name: str) -> Task:
 
 
 def _mixture(parts: Sequence[Task]) -> Task:
-    """A task to train on whose examples are those of several, one of each in turn."""
+    """Return a training task that takes one example of each of several tasks in turn."""
     first = parts[0]
     for part in parts[1:]:
         if (part.labels, len(part.field_names)) != (first.labels, len(first.field_names)):

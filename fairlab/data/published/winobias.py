@@ -21,11 +21,11 @@ _LINE = re.compile(r"\d+ +(?P<sentence>.*\[.*\].*)")
 
 @dataclass(frozen=True)
 class WinoBiasPair:
-    """A sentence with the pronoun of the stereotype of the occupation referred to, and with the other pronoun.
+    """A sentence with the stereotypical pronoun of the occupation referred to, and with the other pronoun.
 
     Attributes:
-        cluster: name that is the same for the two sentences that the data builds on one pair of occupations.
-        pro: the sentence with the pronoun of the stereotype.
+        cluster: name shared by the two sentences that the data builds on one pair of occupations.
+        pro: the sentence with the stereotypical pronoun.
         anti: the sentence with the other pronoun.
     """
 
@@ -35,10 +35,10 @@ class WinoBiasPair:
 
 
 def read_winobias(pro: Path, anti: Path) -> tuple[list[WinoBiasPair], list[str]]:
-    """Pairs of the same line of ``pro_stereotyped_<type>.txt.<split>`` and its ``anti_stereotyped`` counterpart.
+    """Read pairs from the lines of ``pro_stereotyped_<type>.txt.<split>`` and its ``anti_stereotyped`` counterpart.
 
     Returns:
-        The pairs, and the stereotypical sentences left out because the two lines differ in more than pronouns: slips
+        The pairs, and the stereotypical sentences left out because the two lines differ in more than pronouns: errors
         in the published files, 19 of the 1,584 pairs.
 
     Raises:
@@ -58,7 +58,7 @@ def read_winobias(pro: Path, anti: Path) -> tuple[list[WinoBiasPair], list[str]]
 
 
 def _sentences(path: Path) -> list[str]:
-    """Sentences in file order, brackets and superfluous blanks removed."""
+    """Return sentences in file order, without brackets and superfluous blanks."""
     sentences = []
     for number, line in enumerate(text_lines(path), start=1):
         found = _LINE.fullmatch(line.strip())

@@ -18,10 +18,10 @@ VERSIONS = {"neutral": NEUTRAL, "male": "man", "female": "woman"}
 
 
 def read_winogender(path: Path) -> list[Group]:
-    """Groups in file order from ``all_sentences.tsv`` (columns sentid, sentence).
+    """Read groups in file order from ``all_sentences.tsv`` (columns sentid, sentence).
 
     Raises:
-        FairlabError: a sentence id is not of the form, or a group lacks a version.
+        FairlabError: a sentence id is malformed, or a group lacks a version.
     """
     groups: dict[str, dict[str, str]] = {}
     columns, otherwise = ("sentid", "sentence"), "is it Winogender's all_sentences.tsv?"
@@ -45,7 +45,7 @@ def read_winogender(path: Path) -> list[Group]:
 
 @dataclass(frozen=True)
 class Schema:
-    """Three versions of a sentence about a person of some occupation and another one.
+    """Three versions of a sentence about a person with an occupation and another person.
 
     Attributes:
         id: ``<occupation>.<other participant>.<whom the pronoun refers to>``.
@@ -53,7 +53,7 @@ class Schema:
         of_occupation: whether the pronoun refers to the person of that occupation, or to the other one.
         male: the version with he, him or his.
         female: the version with she or her.
-        neutral: the version with they, them or their, and the verb after it where it must agree.
+        neutral: the version with they, them or their; the following verb agrees with the pronoun if necessary.
     """
 
     id: str
@@ -65,10 +65,10 @@ class Schema:
 
 
 def schemas(groups: Sequence[Group]) -> list[Schema]:
-    """The groups that :func:`read_winogender` gives, with the places of their pronouns.
+    """Return the groups from :func:`read_winogender` with the positions of their pronouns.
 
     Raises:
-        FairlabError: an id is not of the form, or the versions of a group do not differ in one pronoun.
+        FairlabError: an id is malformed, or the versions of a group do not differ in one pronoun.
     """
     found = []
     for group in groups:
@@ -88,10 +88,10 @@ def schemas(groups: Sequence[Group]) -> list[Schema]:
 
 
 def read_occupation_statistics(path: Path) -> dict[str, float]:
-    """Percent of women per occupation in the United States, from ``occupations-stats.tsv`` (bls_pct_female).
+    """Read the percentage of women per occupation in the United States from ``occupations-stats.tsv`` (bls_pct_female).
 
     Raises:
-        FairlabError: a column is missing, or a value is no number from 0 to 100.
+        FairlabError: a column is missing, or a value is not a number from 0 to 100.
     """
     shares = {}
     for number, row in read_table_rows(path, "\t"):

@@ -1,7 +1,7 @@
-"""Perturbed data sets: rows with their choices, streamed, and labelled examples in memory.
+"""Perturbed datasets: rows with their choices, streamed, and labelled examples in memory.
 
-The choices (number of the row, hash of its text, word, axis, target) are a manifest that can be shared without the
-texts: on the same data, with the same rewriter, it gives the same texts again.
+The choices (number of the row, hash of its text, word, axis, target) form a manifest that can be shared without the
+texts. With the same data and the same rewriter, it reproduces the same texts.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2.
 """
@@ -26,11 +26,11 @@ CHOICES = "choices.jsonl"
 
 
 def with_choices(rows: Iterable[Row | BadRow], file: Path) -> Iterator[Row | BadRow]:
-    """Rows that carry their choice, of a manifest in the order of the rows; a row that it does not name has none.
+    """Yield rows with their choices from a manifest in the order of the rows; other rows have no choice.
 
     Raises:
         DataUnavailable: there is no such file.
-        FairlabError: it is no manifest of choices, or of other rows.
+        FairlabError: the file is not a manifest of choices, or belongs to other rows.
     """
     choices = read_choices(file)
     following = next(choices, None)
@@ -52,7 +52,7 @@ def with_choices(rows: Iterable[Row | BadRow], file: Path) -> Iterator[Row | Bad
 
 
 def read_choices(file: Path) -> Iterator[tuple[int, str, Selection]]:
-    """Row numbers, hashes of texts and choices of a manifest, one at a time."""
+    """Yield row numbers, hashes of texts and choices of a manifest, one at a time."""
     if not file.is_file():
         raise DataUnavailable(f"{file} is not a file; give the {CHOICES} of an earlier perturbation")
     for place, row in read_json_lines(file):
@@ -64,12 +64,12 @@ def read_choices(file: Path) -> Iterator[tuple[int, str, Selection]]:
 
 @dataclass(frozen=True)
 class PerturbedExamples:
-    """Labelled examples and what became of them.
+    """Labelled examples after perturbation, with their axes and counts.
 
     Attributes:
-        examples: the examples after perturbation, as many and in the same order, with their labels.
-        axes: for each example that really changed, the axis; empty elsewhere.
-        counts: numbers of examples, of those with a choice, and of what became of them.
+        examples: the perturbed examples, in the same number and order, with their labels.
+        axes: axis of each example that really changed; empty for the others.
+        counts: numbers of examples, of examples with a choice, and of each outcome.
     """
 
     examples: list[Example]
@@ -78,14 +78,14 @@ class PerturbedExamples:
 
     @property
     def changed(self) -> list[int]:
-        """Places of the examples that really changed."""
+        """Return the positions of the examples that really changed."""
         return [k for k, axis in enumerate(self.axes) if axis]
 
 
 def perturb_examples(examples: Sequence[Example], perturbation: Perturbation) -> PerturbedExamples:
-    """Examples with one person of each turned to another attribute, their label kept.
+    """Perturb examples: change one person in each to another attribute, and keep the label.
 
-    They are the same texts that ``fairlab.augment`` makes of the task's split.
+    The texts are the same as those that ``fairlab.augment`` makes from the task's split.
     """
     texts = [join_fields(example.fields) for example in examples]
     if perturbation.choices is None:
@@ -106,16 +106,16 @@ def perturb_examples(examples: Sequence[Example], perturbation: Perturbation) ->
 
 
 def read_perturbed(folder: Path, examples: Sequence[Example], names: Sequence[str]) -> PerturbedExamples:
-    """Examples as ``fairlab.augment`` perturbed them, with any rewriter.
+    """Read examples as ``fairlab.augment`` perturbed them, with any rewriter.
 
     Args:
-        folder: output folder of ``fairlab.augment``, made of these examples.
+        folder: output folder of ``fairlab.augment``, made from these examples.
         examples: the original examples of a task's split.
         names: names of the examples' fields.
 
     Raises:
         DataUnavailable: there is no finished output.
-        FairlabError: it is of other examples.
+        FairlabError: the output belongs to other examples.
     """
     rows = [row for file in data_files(folder) for _, row in read_json_lines(file)]
     other = f"{folder} is no perturbation of these {len(examples)} examples; run fairlab.augment on this split"

@@ -1,4 +1,4 @@
-"""Types of the columns of a data set, as the ``datasets`` library names them: those of an input, those written."""
+"""Types of dataset columns, as the ``datasets`` library names them: for inputs, and for written output."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from fairlab.types import FairlabError
 if TYPE_CHECKING:  # datasets takes seconds to import
     import datasets
 
-NAMES_OF_ROWS = "id"  # a row that is made has a name of its own, which is a text
+NAMES_OF_ROWS = "id"  # a made row has an id of its own, which is text
 
 
 @dataclass(frozen=True)
 class Described:
-    """What an input says of itself.
+    """Metadata of an input.
 
     Attributes:
-        features: types of its columns; empty where it says none.
-        licence: as its card names it; None where it names none.
+        features: types of its columns; empty if the input does not declare them.
+        licence: licence named in its dataset card; None if no licence is named.
     """
 
     features: Mapping[str, Any] = field(default_factory=dict)
@@ -35,13 +35,13 @@ class Described:
 
 
 def description_of(source: str) -> Described:
-    """Types of an input's columns, and its licence.
+    """Return the types of an input's columns, and its licence.
 
     Args:
-        source: as of :func:`fairlab.data.stream.rows.read_rows`; texts, JSON and CSV say nothing of themselves.
+        source: source as for :func:`fairlab.data.stream.rows.read_rows`; plain text, JSON and CSV declare no metadata.
 
     Raises:
-        FairlabError: it holds pictures, sound or other bytes, which are not texts.
+        FairlabError: the input holds images, sound or other binary data instead of text.
     """
     path, folder = Path(source), saved_folder(source)
     if (path / NAME).is_file():  # made by fairlab
@@ -63,19 +63,22 @@ def _of_columns(manifest: Path) -> Mapping[str, Any]:
     """Return the types of columns in a manifest.
 
     Raises:
-        FairlabError: they are no types that datasets knows.
+        FairlabError: datasets does not know the types.
     """
     import datasets
 
     columns = read_manifest(manifest).get("columns", {})
     try:
         return datasets.Features.from_dict(columns)
-    except Exception as error:  # whatever datasets raises for what is no type
+    except Exception as error:  # datasets raises many kinds of errors for invalid types
         raise FairlabError(f"{manifest}: columns names no types of datasets; run fairlab.augment again") from error
 
 
 def _of_parquet(path: Path) -> Mapping[str, Any]:
-    """Types in a Parquet file, with the names of labels where datasets wrote it; a damaged file is said on reading."""
+    """Return the types in a Parquet file, with label names if datasets wrote it.
+
+    A damaged file is reported later, when it is read.
+    """
     import datasets
     import pyarrow
     from pyarrow import parquet
@@ -103,18 +106,18 @@ def _licence_on_hub(name: str) -> Licence:
 
     try:
         return DatasetCard.load(name, ignore_metadata_errors=True).data.license
-    except (OSError, ValueError):  # it has no card
+    except (OSError, ValueError):  # there is no dataset card
         return None
 
 
 def features_written(files: Sequence[Path], known: Mapping[str, Any]) -> datasets.Features:
-    """Types of all columns in files of JSON lines, by which datasets reads them again.
+    """Return the types of all columns in files of JSON lines, for reading by ``datasets``.
 
-    A column of the input keeps its type where all that was written fits it. Any other has the type of its values, of
-    all files together; where these are of several kinds it is JSON.
+    A column of the input keeps its type if all written values fit it. Any other column has the type of its values over
+    all files; it is JSON if the values are of several kinds.
 
     Args:
-        files: each is read by itself, so memory holds one.
+        files: files to read, one at a time to limit memory use.
         known: types of the input's columns.
     """
     import datasets
@@ -140,7 +143,7 @@ def features_written(files: Sequence[Path], known: Mapping[str, Any]) -> dataset
 
 
 def _columns(file: Path) -> Iterator[tuple[str, list[Any]]]:
-    """Names and values of a file's columns, None where a row has none."""
+    """Yield the name and the values of each column of a file, with None for rows without the column."""
     with file.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     for name in dict.fromkeys(name for row in rows for name in row):
@@ -148,7 +151,7 @@ def _columns(file: Path) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _fits(values: Sequence[Any], feature: Any) -> bool:
-    """Whether JSON values are of a type: times, dates and decimal numbers are written as text."""
+    """Return whether JSON values fit a type; times, dates and decimal numbers are written as text."""
     import datasets
     import pyarrow
 

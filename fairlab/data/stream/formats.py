@@ -1,7 +1,7 @@
-"""What stands in files, folders and data sets of the hub, one row at a time, before anything is made of it.
+"""Readers of files, folders and hub datasets that yield one raw row at a time.
 
-Nothing is held but the row at hand (a batch, for Parquet), whatever the size of the input; a list in a .json file alone
-is read whole.
+Only the current row (a batch, for Parquet) is held in memory, for inputs of any size. The one exception is a list in a
+.json file, which is read whole.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from fairlab.types import DataUnavailable, FairlabError
 
 TABLES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 FORMATS = (*TABLES, ".txt")
-PROBED = 400  # lines of a text file looked at to tell wrapped paragraphs from one text a line
+PROBED = 400  # lines of a text file examined to distinguish wrapped paragraphs from one text per line
 BLANK_SHARE = 0.02
 
 
@@ -47,16 +47,16 @@ class BadRow:
 
 
 Fields = dict[str, Any]
-Found = tuple[str, Fields] | BadRow  # a place and what stands there
+Found = tuple[str, Fields] | BadRow  # a place and its content
 
 
 def found_in(source: str, names: Sequence[str] = (), *, every_split: bool = False) -> Mapping[str, Iterator[Found]]:
-    """What stands in a file, a folder or a data set of the hub, by split; see :func:`read_rows`.
+    """Return the rows of a file, a folder or a hub dataset, by split; see :func:`read_rows`.
 
     Args:
-        source: as of :func:`read_rows`, but no task.
-        names: columns that must be there, where the file says which there are.
-        every_split: as of :func:`read_rows`.
+        source: source as for :func:`read_rows`, except a task.
+        names: required columns, checked if the file lists its columns.
+        every_split: whether to read every split, as for :func:`read_rows`.
     """
     path = Path(source)
     if saved_folder(source) is not None:
@@ -83,10 +83,10 @@ def found_in(source: str, names: Sequence[str] = (), *, every_split: bool = Fals
 
 
 def input_files(folder: Path) -> list[Path]:
-    """The .txt files of a folder, by name.
+    """Return the .txt files of a folder, by name.
 
     Raises:
-        DataUnavailable: there are none.
+        DataUnavailable: the folder holds no .txt file.
         FairlabError: a link leads out of the folder.
     """
     check_folder(folder)
@@ -108,13 +108,13 @@ def _folder(files: list[Path]) -> Iterator[Found]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str | BadRow]]:
-    """Numbered lines, as of :func:`numbered`."""
+    """Yield numbered lines; see :func:`numbered`."""
     with path.open("rb") as file, decoding(path):
         yield from numbered(file)
 
 
 def numbered(file: BinaryIO) -> Iterator[tuple[int, str | BadRow]]:
-    """Yield lines with their numbers; one that is no text or is too long is a bad row."""
+    """Yield lines with their numbers; a line that is not text or is too long becomes a bad row."""
     lines = text_stream(file)
     try:
         for number, line in enumerate(bounded_lines(lines), start=1):
@@ -122,11 +122,11 @@ def numbered(file: BinaryIO) -> Iterator[tuple[int, str | BadRow]]:
             reason = length_fault(line) or reason
             yield number, (BadRow(f"line {number}", reason, _shown(line)) if reason else line.removesuffix("\n"))
     finally:
-        lines.detach()  # the stream belongs to whoever opened it
+        lines.detach()  # the stream belongs to the caller
 
 
 def _shown(text: str) -> str:
-    """The beginning of a bad row; bytes that are no text are question marks."""
+    """Return the beginning of a bad row, with question marks for undecodable bytes."""
     return text[:SHOWN].encode("utf-8", errors="surrogateescape").decode("utf-8", errors="replace")
 
 
@@ -135,7 +135,7 @@ def _json_lines(path: Path) -> Iterator[Found]:
 
 
 def _json_file(path: Path) -> Iterator[Found]:
-    """Rows of a list of objects, or of JSON lines that go by this ending."""
+    """Yield the rows of a list of objects, or of JSON lines in a file with the ending .json."""
     with path.open("rb") as file, decoding(path), text_stream(file) as text:
         listed = text.read(PROBED).lstrip().startswith("[")
     if not listed:
@@ -150,7 +150,7 @@ def _json_file(path: Path) -> Iterator[Found]:
 
 
 def json_of(lines: Iterable[tuple[int, str | BadRow]]) -> Iterator[Found]:
-    """JSON objects of numbered lines, with their places."""
+    """Yield JSON objects from numbered lines, with their places."""
     for number, line in lines:
         place = f"line {number}"
         if isinstance(line, BadRow):
@@ -168,7 +168,7 @@ def json_of(lines: Iterable[tuple[int, str | BadRow]]) -> Iterator[Found]:
 
 
 def _separated(path: Path, delimiter: str, names: Sequence[str] = ()) -> Iterator[Found]:
-    """Rows of a CSV or TSV file with a header."""
+    """Yield the rows of a CSV or TSV file with a header."""
     with path.open("rb") as file, decoding(path), text_stream(file, newline="") as text:
         rows = table_cells(text, path, delimiter)
         _, header = next(rows, (0, []))
@@ -185,10 +185,10 @@ def _separated(path: Path, delimiter: str, names: Sequence[str] = ()) -> Iterato
 
 
 def refuse_lacking(names: Sequence[str], columns: Sequence[str], source: str) -> None:
-    """Raise where a column is not there.
+    """Raise an error if a required column is missing.
 
     Raises:
-        FairlabError: it is not; the message names those that are.
+        FairlabError: a column is missing; the message names the existing ones.
     """
     if lacking := [name for name in names if name not in columns]:
         raise FairlabError(
@@ -242,7 +242,7 @@ def _plain_text(path: Path) -> Iterator[Found]:
 
 
 def _of_data_sets(source: str, names: Sequence[str], every_split: bool) -> dict[str, Iterator[Found]]:
-    """What stands in a saved data set, or in one of the hub, by split."""
+    """Return the rows of a saved dataset, or of one on the hub, by split."""
     found = opened(source)
     chosen = found if every_split else one_split(source, found)
     for rows in chosen.values():
@@ -254,5 +254,5 @@ def _of_data_sets(source: str, names: Sequence[str], every_split: bool) -> dict[
 def _of_data_set(source: str, rows: Iterable[Fields]) -> Iterator[Found]:
     try:
         yield from ((f"row {number}", dict(row)) for number, row in enumerate(rows, start=1))
-    except (OSError, ValueError) as error:  # a file behind it cannot be had any more, or is damaged
+    except (OSError, ValueError) as error:  # an underlying file is no longer available, or is damaged
         raise DataUnavailable(f"{source} cannot be read on: {' '.join(str(error).split())[:SHOWN]}") from error

@@ -1,4 +1,4 @@
-"""The manifest of an augmentation's output: its files with their hashes, and what became of the rows."""
+"""Manifest of an augmentation's output: its files with their hashes, and the outcomes of the rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAME = "manifest.json"
 
 @dataclass
 class Manifest:
-    """What an output holds.
+    """Content of an output.
 
     Attributes:
         fairlab: version of fairlab that made the output.
@@ -33,8 +33,8 @@ class Manifest:
         read: number of rows of the input.
         reasons: number of rejected rows for each reason.
         counts: all other counts.
-        shards: the files of every shard, by kind: ``file``, ``rows``, ``sha256``.
-        columns: types of the columns of the data, as ``datasets.Features.from_dict`` takes them.
+        shards: files of every shard, by kind: ``file``, ``rows``, ``sha256``.
+        columns: types of the data's columns, in the form that ``datasets.Features.from_dict`` accepts.
     """
 
     fairlab: str
@@ -47,7 +47,7 @@ class Manifest:
     columns: dict[str, Any] = field(default_factory=dict)
 
     def add(self, summary: Mapping[str, Any]) -> None:
-        """Take in a shard; see :func:`fairlab.data.stream.shards.make_shards`."""
+        """Add the summary of a shard; see :func:`fairlab.data.stream.shards.make_shards`."""
         self.read += summary["read"]
         self.reasons = _sum(self.reasons, summary["reasons"])
         self.counts = _sum(self.counts, summary["counts"])
@@ -55,21 +55,21 @@ class Manifest:
             self.shards.append(summary["files"])
 
     def files(self, kind: str) -> list[str]:
-        """Names of the files of a kind, in order."""
+        """Return the names of the files of a kind, in order."""
         return [shard[kind]["file"] for shard in self.shards if kind in shard]
 
     @property
     def splits(self) -> list[str]:
-        """Splits of the data, in order; one of the empty name where the input has none."""
+        """Return the splits of the data, in order; a single empty name if the input has no splits."""
         return list(dict.fromkeys(split_of(Path(name)) for name in self.files("data")))
 
     @property
     def made(self) -> int:
-        """Rows of the data."""
+        """Return the number of rows of the data."""
         return sum(shard["data"]["rows"] for shard in self.shards if "data" in shard)
 
     def rows(self) -> dict[str, int]:
-        """What became of the rows, for tables."""
+        """Return the number of rows per outcome, for tables."""
         rest = {name: count for name, count in self.counts.items() if name != "judged" and "/" not in name}
         order = {name: rest.pop(name) for name in (BAD, NO_WORD) if name in rest}
         return {"read": self.read, **order, "rejected": sum(self.reasons.values()), **rest, "written": self.made}
@@ -86,9 +86,9 @@ def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 def dataset_rows(
     source: str, field: str | Sequence[str] = "text", *, every_split: bool = False
 ) -> Iterator[Row | BadRow]:
-    """Rows of a data set: an output of ``fairlab.augment``, checked, or anything ``read_rows`` takes.
+    """Return the rows of a dataset: a checked output of ``fairlab.augment``, or any source of ``read_rows``.
 
-    Its arguments are those of :func:`fairlab.data.stream.rows.read_rows`.
+    The arguments are those for :func:`fairlab.data.stream.rows.read_rows`.
     """
     folder = Path(source)
     if not (folder / NAME).is_file():
@@ -102,13 +102,13 @@ def dataset_rows(
 
 
 def _numbered(rows: Iterable[Row | BadRow]) -> Iterator[Row | BadRow]:
-    """Rows of several files with numbers of their own."""
+    """Yield the rows of several files, numbered consecutively."""
     for number, row in enumerate(rows, start=1):
         yield row if isinstance(row, BadRow) else replace(row, number=number)
 
 
 def dataset_facts(source: str) -> dict[str, Any]:
-    """Name and hash of a data set: a file's, a folder's data's, a task's, or the hub's, which is not hashed."""
+    """Return name and hash of a dataset: a file, a folder's data, a task, or a hub dataset, which is not hashed."""
     if source.startswith(TASK):
         return {"name": source, "sha256": examples_digest(task_examples(source)[1])}
     path, saved = Path(source), saved_folder(source)
@@ -124,11 +124,11 @@ def dataset_facts(source: str) -> dict[str, Any]:
 
 
 def data_files(folder: Path) -> list[Path]:
-    """The data of an augmentation's output, checked against its manifest.
+    """Return the data files of an augmentation's output, checked against its manifest.
 
     Raises:
         DataUnavailable: there is no manifest, so the augmentation has not finished, or a file is missing.
-        FairlabError: a file is not as it was written, or there are none.
+        FairlabError: a file has changed since it was written, or there are no files.
     """
     manifest = folder / NAME
     if not manifest.is_file():
@@ -148,14 +148,14 @@ def data_files(folder: Path) -> list[Path]:
 
 
 class ShardFile(TypedDict):
-    """What a manifest says of a file of a shard."""
+    """Entry of a shard's file in a manifest."""
 
     file: str
     sha256: str
 
 
 class CountedFile(ShardFile, total=False):
-    """The same with the number of its rows, which older manifests lack."""
+    """Entry with the number of the file's rows, which older manifests lack."""
 
     rows: Natural
 
@@ -182,7 +182,7 @@ def read_manifest(file: Path) -> dict[str, Any]:
     """Return the content of a manifest.
 
     Raises:
-        FairlabError: it is no JSON, or not of the layout of :class:`ManifestFile`.
+        FairlabError: the file is not JSON, or does not have the layout of :class:`ManifestFile`.
     """
     content = read_json(file)
     require_form(file, content, ManifestFile)

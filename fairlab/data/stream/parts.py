@@ -1,4 +1,4 @@
-"""Resumable parts: finished parts of a long piece of work stay, and are not made again by the next run."""
+"""Resumable parts: finished parts of a long computation are kept, and the next run does not make them again."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fairlab.types import FairlabError
 
 @dataclass(frozen=True)
 class FinishedPart:
-    """Part of an output, which is finished when its summary is there.
+    """Part of an output, which is finished if its summary exists.
 
     The files of a part are written first and its summary last. The summary lists the files with their hashes, by kind
-    under ``files``. A part whose summary is missing or damaged, or whose files changed, is made again.
+    under ``files``. A part is made again if its summary is missing or damaged, or if its files changed.
 
     Attributes:
-        folder: Folder that the names of the files start from.
-        summary: File of the summary.
+        folder: folder that the names of the files are relative to.
+        summary: file of the summary.
     """
 
     folder: Path
@@ -40,26 +40,26 @@ class FinishedPart:
             KeyError,
             TypeError,
             AttributeError,
-        ):  # cut short, or of another version
+        ):  # truncated, or written by another version
             return None
         return found if whole else None
 
     def write(self, summary: Mapping[str, Any]) -> None:
-        """Write the summary, by which the part is finished."""
+        """Write the summary, which marks the part as finished."""
         write_whole(self.summary, json.dumps(summary, ensure_ascii=False) + "\n")
 
 
 def is_as_listed(file: Path, entry: Mapping[str, Any]) -> bool:
-    """Return True if a file has the hash of its entry.
+    """Return whether a file has the hash of its entry.
 
-    The file is only read if its size is that of the entry and its time of change is not.
+    The file is only read if its size matches the entry and its modification time does not.
 
     Args:
-        file: Existing file.
+        file: existing file.
         entry: ``sha256``, and ``bytes`` and ``mtime_ns`` if they are known.
 
     Raises:
-        OSError: The file does not exist.
+        OSError: the file does not exist.
     """
     status = file.stat()
     if status.st_size != entry.get("bytes", status.st_size):
@@ -68,11 +68,11 @@ def is_as_listed(file: Path, entry: Mapping[str, Any]) -> bool:
 
 
 def changed_facts(file: Path, facts: Mapping[str, Any]) -> list[str]:
-    """Return the names of facts that are not those which work was begun with.
+    """Return the names of facts that have changed since the work was begun.
 
     Args:
         file: JSON file of the facts at the beginning; if it cannot be read, all facts count as changed.
-        facts: Present facts, ready for JSON.
+        facts: current facts, ready for JSON.
     """
     try:
         before = read_json(file)

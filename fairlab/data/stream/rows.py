@@ -1,4 +1,4 @@
-"""Rows of any text data set, one at a time: JSON, CSV, Parquet, plain text, a saved data set, or one of the hub.
+"""Rows of any text dataset, one at a time: JSON, CSV, Parquet, plain text, a saved dataset, or a hub dataset.
 
 See :mod:`fairlab.data.stream.formats` for the formats.
 """
@@ -21,32 +21,32 @@ from fairlab.text.fields import join_fields
 from fairlab.text.reading import LONGEST_LINE, SHOWN
 from fairlab.types import FairlabError, Row
 
-TASK = "task:"  # before the name of a labelled task
+TASK = "task:"  # prefix of the name of a labelled task
 BROKEN = re.compile("[\0\ud800-\udfff]")
 
 
 def broken_in_words(found: str) -> str:
-    """Return what a character that :data:`BROKEN` finds is called."""
+    """Return the name of a character that :data:`BROKEN` matches."""
     return "a NUL character" if found == "\0" else "half a surrogate pair"
 
 
 def read_rows(source: str, field: str | Sequence[str] = "text", *, every_split: bool = False) -> Iterator[Row | BadRow]:
-    """Rows of a file, of a saved data set, of one of the hub, or of a labelled task, in order.
+    """Return the rows of a file, a saved dataset, a hub dataset, or a labelled task, in order.
 
-    A text file gives one text a line, or, where its paragraphs are wrapped and end at blank lines, one a sentence. What
-    Project Gutenberg puts around a book is left out.
+    A text file gives one text per line, or one per sentence if its paragraphs are wrapped and end at blank lines.
+    Project Gutenberg's text around a book is left out.
 
     Args:
-        source: a file ending in .jsonl, .json, .csv, .tsv, .parquet or .txt, a folder of .txt files, which are read
-            one after the other in order of their names, a folder that ``save_to_disk`` wrote, ``FOLDER`` or
-            ``FOLDER:SPLIT``, a data set of the hub, ``NAME``, ``NAME:SPLIT`` or ``NAME:CONFIG:SPLIT``, or ``task:NAME``
-            or ``task:NAME:SPLIT`` (see :func:`fairlab.data.published.task_files.read_task`), whose fields are known.
-        field: the column of the text, or several that are joined by ``<SEP>``.
-        every_split: whether all splits are read where none is named; else ``train`` is, or the only one.
+        source: a file ending in .jsonl, .json, .csv, .tsv, .parquet or .txt; a folder of .txt files, which are read
+            in the order of their names; a folder that ``save_to_disk`` wrote, as ``FOLDER`` or ``FOLDER:SPLIT``; a hub
+            dataset, as ``NAME``, ``NAME:SPLIT`` or ``NAME:CONFIG:SPLIT``; or ``task:NAME`` or ``task:NAME:SPLIT`` (see
+            :func:`fairlab.data.published.task_files.read_task`), whose fields are known.
+        field: column of the text, or several columns to join with ``<SEP>``.
+        every_split: whether to read all splits if no split is named; otherwise ``train`` is read, or the only one.
 
     Raises:
-        DataUnavailable: there is no such file or data set.
-        FairlabError: the file is not of its kind, or of none that is known, or lacks the column.
+        DataUnavailable: there is no such file or dataset.
+        FairlabError: the file does not have its declared format, has an unknown format, or lacks the column.
     """
     if source.startswith(TASK):
         return task_rows(source)
@@ -57,23 +57,23 @@ def read_rows(source: str, field: str | Sequence[str] = "text", *, every_split: 
 
 
 def stdin_rows(field: str | Sequence[str] = "text") -> Iterator[Row | BadRow]:
-    """Rows of JSON lines that come by the standard input, one at a time.
+    """Return the rows of JSON lines from the standard input, one at a time.
 
     Args:
-        field: the column of the text, or several that are joined by ``<SEP>``.
+        field: column of the text, or several columns to join with ``<SEP>``.
     """
     return _rows(json_of(numbered(sys.stdin.buffer)), field)
 
 
 def fields_of(source: str, field: str | Sequence[str]) -> str | list[str]:
-    """Names of the text's field, or fields; a task has its own."""
+    """Return the names of the text's field or fields; a task defines its own."""
     if source.startswith(TASK):
         return find_task(source.split(":")[1]).field_names
     return field if isinstance(field, str) else list(field)
 
 
 def row_progress(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
-    """The rows, with their number on a terminal."""
+    """Yield the rows, and show their number on a terminal."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} rows read"), TimeElapsedColumn())
@@ -85,14 +85,14 @@ def row_progress(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
 
 
 def task_examples(source: str) -> tuple[Task, list[Example]]:
-    """A labelled task and the examples of a split of it.
+    """Return a labelled task and the examples of one of its splits.
 
     Args:
         source: ``task:NAME`` for the training examples, or ``task:NAME:SPLIT``; tasks joined by ``+`` have the splits
-            that all of them have.
+            that they all share.
 
     Raises:
-        DataUnavailable: the data cannot be had.
+        DataUnavailable: the data is unavailable.
         FairlabError: there is no such task or split.
     """
     name, _, split = source.removeprefix(TASK).partition(":")
@@ -104,7 +104,7 @@ def task_examples(source: str) -> tuple[Task, list[Example]]:
 
 
 def task_rows(source: str) -> Iterator[Row]:
-    """Examples of a labelled task as rows: their fields by the task's own names, and the label's name or score."""
+    """Yield examples of a labelled task as rows: fields by the task's own names, and the label's name or score."""
     task, examples = task_examples(source)
     for number, example in enumerate(examples, start=1):
         parts = tuple(zip(task.field_names, example.fields, strict=True))

@@ -1,4 +1,4 @@
-"""Data sets of the ``datasets`` library: a folder that ``save_to_disk`` wrote, or a name on the hub."""
+"""Datasets of the ``datasets`` library: a folder that ``save_to_disk`` wrote, or a name on the hub."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from fairlab.types import DataUnavailable, FairlabError
 if TYPE_CHECKING:  # datasets takes seconds to import
     import datasets
 
-OF_SPLITS, OF_ONE = "dataset_dict.json", "state.json"  # what marks a folder of several splits, and of one data set
+OF_SPLITS, OF_ONE = "dataset_dict.json", "state.json"  # files that mark a folder of several splits, and of one dataset
 ONE = ""  # the split of data without splits
 SHOWN = 200  # characters of another library's message
 
 
 def saved_folder(source: str) -> Path | None:
-    """The folder of ``FOLDER`` or ``FOLDER:SPLIT`` where ``save_to_disk`` wrote it; None elsewhere."""
+    """Return the folder of ``FOLDER`` or ``FOLDER:SPLIT`` if ``save_to_disk`` wrote it; None otherwise."""
     places = [Path(source), Path(source.rpartition(":")[0])] if ":" in source else [Path(source)]
     found = (place for place in places if any((place / name).is_file() for name in (OF_SPLITS, OF_ONE)))
     return next(found, None)
 
 
 def opened(source: str) -> Mapping[str, Any]:
-    """The data sets of a saved folder or of the hub, by split; one without splits goes by the empty name.
+    """Open the datasets of a saved folder or of the hub, by split; a dataset without splits has the empty name.
 
     Args:
-        source: ``FOLDER`` or ``FOLDER:SPLIT``; or of the hub ``NAME``, ``NAME:SPLIT`` or ``NAME:CONFIG:SPLIT``, where
-            an empty split means all of them.
+        source: ``FOLDER`` or ``FOLDER:SPLIT``; or for the hub ``NAME``, ``NAME:SPLIT`` or ``NAME:CONFIG:SPLIT``. An
+            empty split means all splits.
 
     Raises:
-        DataUnavailable: the hub cannot be reached, or has no such data set.
+        DataUnavailable: the hub cannot be reached, or has no such dataset.
         FairlabError: the folder is damaged, or there is no such split.
     """
     folder = saved_folder(source)
@@ -52,10 +52,10 @@ def opened(source: str) -> Mapping[str, Any]:
 
 
 def one_split(source: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The split that is meant where none was named: ``train``, or the only one.
+    """Return the split to use if no split was named: ``train``, or the only one.
 
     Raises:
-        FairlabError: there are several, and none is for training.
+        FairlabError: there are several splits, and no split ``train``.
     """
     if len(found) == 1:
         return found
@@ -78,10 +78,10 @@ def _from_disk(folder: Path) -> dict[str, datasets.Dataset]:
 
 
 def _check_saved(folder: Path) -> None:
-    """Refuse a saved data set that reaches out of its folder, or whose descriptions are none.
+    """Refuse a saved dataset that links out of its folder, or whose descriptions are invalid.
 
     Raises:
-        FairlabError: a link or a name of a file leads elsewhere, or a description is no JSON object.
+        FairlabError: a link or a file name leads out of the folder, or a description is not a JSON object.
     """
     check_folder(folder)
     for file in (*folder.rglob("state.json"), *folder.rglob("dataset_dict.json")):
@@ -96,7 +96,7 @@ def _check_saved(folder: Path) -> None:
 
 
 def _from_hub(name: str, config: str | None) -> dict[str, Any]:
-    """The splits of a data set of the hub, streamed; without a network the one in its cache."""
+    """Stream the splits of a hub dataset; without a network, use the cached copy."""
     import datasets
     from huggingface_hub import constants
 

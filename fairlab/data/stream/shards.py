@@ -1,11 +1,10 @@
-"""Augmenting any amount of text in shards: rows stream through, every finished shard stays, nothing is made twice.
+"""Augmentation of any amount of text in shards: rows are streamed, finished shards are kept, and none is made twice.
 
-A shard is a run of consecutive rows of the input, all of one split. What is made of it goes into ``data-NNNNN.jsonl``,
-or ``data-SPLIT-NNNNN.jsonl`` where the input has splits, rewrites that were turned down into ``rejected-NNNNN.jsonl``,
-rows that could not be read into ``shards/NNNNN.quarantine.jsonl``; a file that would be empty is not written.
-``shards/NNNNN.json``, written last, says that the shard is finished. Which rows a shard holds depends on the input and
-``shard_rows`` alone, so the output does not depend on the number of processes, their order, or how often the run was
-killed.
+A shard is a run of consecutive rows of the input, all of one split. Its results are written to ``data-NNNNN.jsonl``, or
+to ``data-SPLIT-NNNNN.jsonl`` if the input has splits; refused rewrites to ``rejected-NNNNN.jsonl``; and unreadable rows
+to ``shards/NNNNN.quarantine.jsonl``. Empty files are not written. ``shards/NNNNN.json`` is written last and marks the
+shard as finished. The rows of a shard depend only on the input and ``shard_rows``, so the output does not depend on the
+number of processes, their order, or how often the run was killed.
 """
 
 from __future__ import annotations
@@ -41,25 +40,25 @@ FILES = {
 }
 BAD = "rows that cannot be read"
 SURROGATE = re.compile("[\ud800-\udfff]")
-MOST_CHARACTERS = 8_000_000  # of a shard, so that memory stays flat for long texts too
-WAITING = 2  # shards read ahead for every process
+MOST_CHARACTERS = 8_000_000  # maximum per shard, to bound memory for long texts too
+WAITING = 2  # shards read ahead per process
 T = TypeVar("T")
-RAY_BLOCK = 64  # shards handed to Ray at a time
+RAY_BLOCK = 64  # shards passed to Ray at a time
 
 Input = Row | BadRow
 
 
 class Augmentation(Protocol):
-    """What the shards ask of an augmentation."""
+    """Interface that shards need from an augmentation."""
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
-        """What becomes of every row, in order."""
+        """Return the results for every row, in order."""
         ...
 
 
 @dataclass(frozen=True)
 class ShardTask:
-    """One shard's rows, to be worked on; all of them are of one split."""
+    """Rows of one shard to process, all from one split."""
 
     number: int
     folder: Path
@@ -67,21 +66,21 @@ class ShardTask:
 
     @property
     def part(self) -> FinishedPart:
-        """The part that the shard is of the output."""
+        """Return the shard's part of the output."""
         return FinishedPart(self.folder, self.folder / "shards" / f"{self.number:05}.json")
 
     def name(self, kind: str) -> str:
-        """Of the file of a kind that is made of it."""
+        """Return the name of the shard's file of a kind."""
         return data_name(self.items[0].split, self.number) if kind == "data" else FILES[kind].format(self.number)
 
 
 def data_name(split: str, number: int) -> str:
-    """Name of a file of data; the split is empty where there are none."""
+    """Return the name of a data file; ``split`` is empty if the input has no splits."""
     return OF_SPLIT.format(split, number) if split else DATA.format(number)
 
 
 def split_of(file: Path) -> str:
-    """Split of a file of data, by its name; empty where it has none.
+    """Return the split in the name of a data file; empty if there is no split.
 
     Example:
         >>> split_of(Path("data-train-00003.jsonl")), split_of(Path("data-00003.jsonl"))
@@ -100,26 +99,26 @@ def make_shards(
     num_proc: int = 1,
     engine: str = "local",
 ) -> Iterator[dict[str, Any]]:
-    """Make all shards that are missing, and yield the summary of every shard, in order.
+    """Make all missing shards, and yield the summary of every shard, in order.
 
     Args:
-        items: the rows of the input, bad ones among them.
-        builder: function that makes the augmentation, called once in every process; can be pickled.
+        items: rows of the input, including bad ones.
+        builder: function that makes the augmentation, called once in every process; must be picklable.
         folder: folder of the output.
-        shard_rows: number of input rows in a shard, fewer where texts are very long.
-        num_proc: number of processes; 1 works in this one.
-        engine: where shards are made: ``local``, or ``ray`` for Ray Data on whatever cluster this process reaches.
+        shard_rows: number of input rows in a shard, fewer if texts are very long.
+        num_proc: number of processes; 1 works in the current one.
+        engine: where shards are made: ``local``, or ``ray`` for Ray Data on the cluster that this process connects to.
 
     Raises:
-        FairlabError: bad values, a process was ended from outside, Ray is not installed, or from the augmentation;
-            finished shards stay.
+        FairlabError: bad values, a process ended by an outside cause, Ray is not installed, or an error of the
+            augmentation; finished shards are kept.
     """
     for name, value in (("shard_rows", shard_rows), ("num_proc", num_proc)):
         if value < 1:
             raise FairlabError(f"{name} must be at least 1, not {value}")
     if engine not in ("local", "ray"):
         raise FairlabError(f"engine must be local or ray, not {engine}")
-    folder = folder.resolve()  # workers elsewhere need not have this working directory
+    folder = folder.resolve()  # workers on other machines may have another working directory
     (folder / "shards").mkdir(parents=True, exist_ok=True)
     tasks = cut(items, folder, shard_rows)
     if engine == "ray":
@@ -131,7 +130,7 @@ def make_shards(
 
 
 def cut(items: Iterable[Input], folder: Path, shard_rows: int) -> Iterator[ShardTask]:
-    """Consecutive shards of at most ``shard_rows`` rows of one split."""
+    """Yield consecutive shards of at most ``shard_rows`` rows of one split."""
     number, shard, characters = 0, list[Input](), 0
     for item in items:
         length = len(item.text) if isinstance(item, Row) else 0
@@ -183,12 +182,12 @@ def _write(folder: Path, name: str, lines: list[str]) -> dict[str, Any]:
 
 
 def json_line(row: dict[str, Any]) -> str:
-    """A row as a line of JSON, whatever its cells hold."""
+    """Return a row as a line of JSON, for any content of its cells."""
     try:
         line = json.dumps(row, ensure_ascii=False, default=str, allow_nan=False) + "\n"
-    except ValueError:  # a table's empty cell may be nan, which JSON does not know
+    except ValueError:  # an empty table cell may be nan, which JSON does not allow
         return json_line(without_nan(row))
-    # Half a surrogate pair, in another field than the text, can only be written escaped.
+    # Half a surrogate pair, in a field other than the text, can only be written escaped.
     return line if line.isascii() or not SURROGATE.search(line) else json.dumps(row, default=str) + "\n"
 
 
@@ -202,7 +201,7 @@ def _here(tasks: Iterable[ShardTask], builder: Callable[[], Augmentation]) -> It
         yield summary
 
 
-_augmentation: Augmentation | None = None  # of a worker process
+_augmentation: Augmentation | None = None  # set in a worker process
 
 
 def _start_worker(builder: Callable[[], Augmentation]) -> None:
@@ -212,13 +211,13 @@ def _start_worker(builder: Callable[[], Augmentation]) -> None:
 
 
 def end_with_parent() -> None:
-    """In a worker process: Ctrl-C ends it without a traceback, and so does the end of whoever started it."""
+    """Set up a worker process to end without a traceback on Ctrl-C, and to end when its parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_wait_for_parent, daemon=True).start()
 
 
 def _wait_for_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
+    """Exit when the parent process ends; otherwise a worker whose parent was killed would wait forever."""
     parent = parent_process()
     assert parent is not None
     parent.join()
@@ -233,15 +232,15 @@ def _work(task: ShardTask) -> dict[str, Any]:
 def _in_processes(
     tasks: Iterable[ShardTask], builder: Callable[[], Augmentation], num_proc: int
 ) -> Iterator[dict[str, Any]]:
-    """Summaries in order, with a bounded number of shards in memory."""
-    builder()  # what is wrong with the values is said here, in one sentence, before any process starts
+    """Yield summaries in order, with a bounded number of shards in memory."""
+    builder()  # reports bad values in one sentence, before any process starts
     with process_pool(num_proc, _start_worker, builder) as pool:
         begun = (task.part.read() or pool.submit(_work, task) for task in tasks)
         yield from map(_result, drawn_ahead(begun, num_proc))
 
 
 def drawn_ahead(items: Iterable[T], num_proc: int) -> Iterator[T]:
-    """Items in order, with ``WAITING`` for each process drawn before they are asked for, and no more."""
+    """Yield items in order, drawing at most ``WAITING`` per process in advance."""
     waiting: deque[T] = deque()
     for item in items:
         waiting.append(item)
@@ -253,15 +252,15 @@ def drawn_ahead(items: Iterable[T], num_proc: int) -> Iterator[T]:
 
 @contextmanager
 def process_pool(num_proc: int, start: Callable[..., None], *arguments: object) -> Iterator[ProcessPoolExecutor]:
-    """Processes that are started anew; at the end those at work finish what they have, and the rest is not begun.
+    """Yield a pool of newly started processes; at the end, running work is finished and pending work is dropped.
 
     Args:
         num_proc: number of processes.
-        start: what each process calls first.
-        arguments: what ``start`` is called with.
+        start: function that each process calls first.
+        arguments: arguments of ``start``.
 
     Raises:
-        FairlabError: a process was ended from outside.
+        FairlabError: a process was ended by an outside cause.
     """
     pool = ProcessPoolExecutor(num_proc, get_context("spawn"), start, arguments)
     try:
@@ -280,7 +279,7 @@ def _result(entry: Future[dict[str, Any]] | dict[str, Any]) -> dict[str, Any]:
 
 
 class _RayWorker:
-    """Holds the augmentation in an actor of Ray."""
+    """Ray actor that holds the augmentation."""
 
     def __init__(self, builder: Callable[[], Augmentation]) -> None:
         self.augmentation = builder()
@@ -291,7 +290,7 @@ class _RayWorker:
 
 
 def _on_ray(tasks: Iterable[ShardTask], builder: Callable[[], Augmentation], num_proc: int) -> Iterator[dict[str, Any]]:
-    """Shards through Ray Data, a block of them at a time; the output folder must be one that all its nodes share."""
+    """Make shards through Ray Data, one block at a time; all nodes must share the output folder."""
     need_extra("ray", "engine=ray", "ray")
     import ray
     import ray.data

@@ -1,4 +1,4 @@
-"""A fair subsample of an expansion: no member, kind or entry is favoured by where it stands in the file."""
+"""Fair subsample of an expansion: position in the file favours no member, kind or entry."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from fairlab.data.stream.manifest import Manifest
 from fairlab.data.stream.shards import data_name, split_of
 from fairlab.files import replaced_when_written, sha256
 
-WHOLE = "whole"  # folder of all that was made
+WHOLE = "whole"  # folder of the whole expansion
 LEFT_OUT = "left out by the limit"
 
 
 def fair_choice(groups: Sequence[str], limit: int, seed: int) -> list[int]:
-    """Places of at most ``limit`` rows, in order, spread over the groups as evenly as their sizes allow.
+    """Return the positions of at most ``limit`` rows, in order, spread over the groups as evenly as their sizes allow.
 
-    One row of each group is taken in turn until there are enough; which rows of a group, and which groups have one
-    more, a hash of seed and place decides.
+    One row of each group is taken in turn until the limit is reached. A hash of seed and position decides which rows of
+    a group are taken, and which groups contribute one more row.
 
     Args:
         groups: group of every row, such as the member a copy was made for.
-        limit: number of rows at most.
+        limit: maximal number of rows.
         seed: seed of the choice.
     """
 
@@ -44,9 +44,9 @@ def fair_choice(groups: Sequence[str], limit: int, seed: int) -> list[int]:
 
 
 def subsample(manifest: Manifest, folder: Path, limit: int, seed: int) -> None:
-    """Write a fair subsample of the data made in ``folder / WHOLE`` as the data of ``folder``, and list it alone.
+    """Write a fair subsample of the data in ``folder / WHOLE`` as the data of ``folder``, and list only the subsample.
 
-    Entries are one group, and the rows made for every member one each. The whole expansion stays where it is.
+    Entries form one group, and the rows made for each member form another. The whole expansion is kept.
     """
     names = manifest.files("data")
     groups = [row.get("biaser", "") for name in names for row in _rows(folder / WHOLE / name)]
