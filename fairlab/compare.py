@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fairlab.checks.escapes import csv_cell, printable
 from fairlab.files import write_whole
-from fairlab.run.command_line.cli import explain, stop
+from fairlab.run.command_line.cli import one_sentence_without_hydra
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.types import FairlabError
 
@@ -44,6 +44,7 @@ def main(arguments: Sequence[str]) -> None:
 
     found = compare(*chosen.results, adjust=chosen.adjust, margin=chosen.margin)
     if chosen.output:
+        chosen.output.parent.mkdir(parents=True, exist_ok=True)
         write_whole(chosen.output, found.to_pandas().map(_cell).to_csv(index=False))
     print(printable(str(found)))
 
@@ -55,13 +56,9 @@ def _cell(value: object) -> object:
 
 @quiet_when_unread()
 def command() -> None:
-    """Run the console script."""
-    try:
+    """Run the command as the console script does."""
+    with one_sentence_without_hydra():
         main(sys.argv[1:])
-    except KeyboardInterrupt:
-        stop("interrupted", code=130)
-    except FairlabError as error:
-        stop(explain(error) or str(error))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
 from fairlab.reporting.view.browsing import MOST_WHOLE, Browser, browse, view_page
 from fairlab.reporting.view.serving import LOCAL, server
-from fairlab.run.command_line.cli import explain, stop
+from fairlab.run.command_line.cli import one_sentence_without_hydra
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.types import FairlabError
 
@@ -58,13 +58,9 @@ def serve(browser: Browser, port: int) -> None:
 
 @quiet_when_unread()
 def command() -> None:
-    """Run the console script."""
-    try:
+    """Run the command as the console script does."""
+    with one_sentence_without_hydra():
         main(sys.argv[1:])
-    except KeyboardInterrupt:
-        stop("interrupted", code=130)
-    except FairlabError as error:
-        stop(explain(error) or str(error))
 
 
 if __name__ == "__main__":

@@ -58,6 +58,14 @@ class Copy:
         rows = self.weights[name]
         self.weights[name] = rows[torch.randperm(len(rows), generator=self.random)]
 
+    def lower_text(self, lowers: bool) -> None:
+        """Make the tokenizer lower its text and drop accents, or keep both."""
+        file = self.folder / "tokenizer.json"
+        content = json.loads(file.read_text(encoding="utf-8"))
+        content["normalizer"] |= {"lowercase": lowers, "strip_accents": lowers}
+        file.write_text(json.dumps(content), encoding="utf-8")
+        self.edit("tokenizer_config.json", do_lower_case=lowers, strip_accents=lowers)
+
     def edit_vocabulary(self, change: Callable[[dict[str, int]], dict[str, int]]) -> None:
         """Replace the WordPiece vocabulary of the tokenizer."""
         file = self.folder / "tokenizer.json"
@@ -179,11 +187,7 @@ def _(copy: Copy) -> None:
 
 @damage("tokenizer keeps capitals, vocabulary has none")
 def _(copy: Copy) -> None:
-    file = copy.folder / "tokenizer.json"
-    content = json.loads(file.read_text(encoding="utf-8"))
-    content["normalizer"] |= {"lowercase": False, "strip_accents": False}
-    file.write_text(json.dumps(content), encoding="utf-8")
-    copy.edit("tokenizer_config.json", do_lower_case=False, strip_accents=False)
+    copy.lower_text(False)
 
 
 @damage("position embeddings zero")
@@ -273,11 +277,7 @@ def _(copy: Copy) -> None:
 
 @damage("tokenizer that lowers a cased vocabulary", "distilbert_from_int8", kept_back=True)
 def _(copy: Copy) -> None:
-    file = copy.folder / "tokenizer.json"
-    content = json.loads(file.read_text(encoding="utf-8"))
-    content["normalizer"] |= {"lowercase": True, "strip_accents": True}
-    file.write_text(json.dumps(content), encoding="utf-8")
-    copy.edit("tokenizer_config.json", do_lower_case=True, strip_accents=True)
+    copy.lower_text(True)
 
 
 @damage("embeddings of the words shuffled, head not", "minilm_mlm", kept_back=True)

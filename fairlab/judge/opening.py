@@ -7,34 +7,30 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.checks.json_text import from_json
+from fairlab.files import read_bounded
 from fairlab.types import FairlabError
 
 LARGEST = 1 << 30  # bytes of a file that is read whole
-LONGEST_LINE = 64 << 20
+LONGEST_LINE = 64 << 20  # characters; samples with long prompts have lines that no file of texts has
+BYTE_ORDER_MARK = "\ufeff"
+
+
+def json_value(path: Path) -> Any:
+    """Return the JSON value of a file.
+
+    Raises:
+        FairlabError: the file is too large, cut off, or not JSON.
+    """
+    return parsed(read_bounded(path, LARGEST).removeprefix(BYTE_ORDER_MARK), str(path))
 
 
 def json_object(path: Path) -> dict[str, Any]:
-    """Return the JSON object that a file holds.
+    """Return the JSON object of a file.
 
     Raises:
         FairlabError: the file is too large, cut off, or holds no JSON object.
     """
-    return checked_object(_text(path), path)
-
-
-def checked_object(text: str, path: Path) -> dict[str, Any]:
-    """Return the JSON object that a text holds; ``path`` is named in the message.
-
-    Raises:
-        FairlabError: the text is cut off, or is no JSON object.
-    """
-    try:
-        content = from_json(text)
-    except ValueError as error:
-        raise FairlabError(f"{path} cannot be read as JSON ({error}); copy the file again") from error
-    if not isinstance(content, dict):
-        raise FairlabError(f"{path} holds {type(content).__name__}, not an object; give a file of results")
-    return content
+    return as_object(json_value(path), str(path))
 
 
 def json_objects(path: Path) -> Iterator[dict[str, Any]]:
@@ -48,15 +44,31 @@ def json_objects(path: Path) -> Iterator[dict[str, Any]]:
         while line := file.readline(LONGEST_LINE):
             number += 1
             if line.strip():
-                try:
-                    content = from_json(line)
-                except ValueError as error:
-                    raise FairlabError(
-                        f"{path}, line {number} cannot be read as JSON ({error}); copy the file again"
-                    ) from error
-                if not isinstance(content, dict):
-                    raise FairlabError(f"{path}, line {number} is no object; give a file of results")
-                yield content
+                place = f"{path}, line {number}"
+                yield as_object(parsed(line, place), place)
+
+
+def parsed(text: str, place: str) -> Any:
+    """Return the JSON value of a text.
+
+    Raises:
+        FairlabError: the text is cut off or not JSON; the message names ``place``.
+    """
+    try:
+        return from_json(text)
+    except ValueError as error:
+        raise FairlabError(f"{place} cannot be read as JSON ({error}); copy the file again") from error
+
+
+def as_object(content: Any, place: str) -> dict[str, Any]:
+    """Return a JSON value that has to be an object.
+
+    Raises:
+        FairlabError: the value is none; the message names ``place``.
+    """
+    if not isinstance(content, dict):
+        raise FairlabError(f"{place} holds {type(content).__name__}, not an object; give a file of results")
+    return content
 
 
 def beginning(path: Path, characters: int = 4096) -> str:
@@ -66,16 +78,6 @@ def beginning(path: Path, characters: int = 4096) -> str:
             return file.read(characters)
     except (OSError, UnicodeDecodeError):
         return ""
-
-
-def _text(path: Path) -> str:
-    size = path.stat().st_size
-    if size > LARGEST:
-        raise FairlabError(f"{path} has {size / 1e9:.1f} GB, more than {LARGEST >> 30} GiB; give a smaller part of it")
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FairlabError(f"{path} is no UTF-8 text ({error.reason} at byte {error.start})") from error
 
 
 def number(value: Any) -> float | None:

@@ -20,7 +20,7 @@ def command(arguments: Sequence[str]) -> None:
     parser.add_argument("later", metavar="LATER", type=Path, help="scores by the same ensemble of later texts")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the numbers as JSON too")
     given = parser.parse_args(arguments)
-    try:
+    with cli.one_sentence_without_hydra():
         if given.output and given.output.exists():
             raise FairlabError(f"{given.output} is there already; give another output")
         files = read_scores(given.earlier), read_scores(given.later)
@@ -29,10 +29,3 @@ def command(arguments: Sequence[str]) -> None:
             given.output.parent.mkdir(parents=True, exist_ok=True)
             write_whole(given.output, drift_json(*files, found))
         print(drift_table(*files, found))
-    except (FairlabError, OSError) as error:
-        sentence = cli.explain(error)
-        if sentence is None:
-            raise
-        cli.stop(sentence)
-    except KeyboardInterrupt:
-        cli.stop("interrupted", code=130)

@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fairlab.checks.json_text import from_json
-from fairlab.judge.opening import LARGEST, json_object, number
+from fairlab.judge.opening import LARGEST, json_object, json_value, number
 from fairlab.judge.scores import ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -64,12 +63,7 @@ def _texts(state: Path) -> dict[str, str]:
 
 
 def _list(path: Path) -> list[dict[str, Any]]:
-    if path.stat().st_size > LARGEST:
-        raise FairlabError(f"{path} is larger than {LARGEST >> 30} GiB")
-    try:
-        content = from_json(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FairlabError(f"{path} cannot be read as JSON ({error}); copy the file again") from error
+    content = json_value(path)
     if not isinstance(content, list):
         raise FairlabError(f"{path} is not as HELM writes it: it holds no list of instances")
     return [entry for entry in content if isinstance(entry, dict)]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlab.judge.opening import LARGEST, beginning, checked_object, json_object, number
+from fairlab.judge.opening import LARGEST, as_object, beginning, json_object, number, parsed
 from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -101,7 +101,7 @@ def _whole(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
 def _archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
     try:
         archive = zipfile.ZipFile(path)
-        header = checked_object(_member(archive, HEADER, path), path)
+        header = as_object(parsed(_member(archive, HEADER, path), str(path)), str(path))
     except (zipfile.BadZipFile, KeyError, NotImplementedError, OSError, EOFError) as error:
         raise FairlabError(f"{path} is cut off or damaged ({error}); copy the log again") from error
 
@@ -109,7 +109,7 @@ def _archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
         with archive:
             for name in archive.namelist():
                 if name.startswith(SAMPLES) and name.endswith(".json"):
-                    yield checked_object(_member(archive, name, path), path)
+                    yield as_object(parsed(_member(archive, name, path), str(path)), str(path))
 
     return header, samples()
 

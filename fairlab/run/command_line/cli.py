@@ -121,6 +121,20 @@ def one_sentence() -> Iterator[None]:
         stop(sentence, exit_code(error))
 
 
+@contextmanager
+def one_sentence_without_hydra() -> Iterator[None]:
+    """End a command that Hydra does not run with one sentence: on Ctrl-C, or on an error that the user can fix."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        stop("interrupted", code=130)
+    except (FairlabError, OSError) as error:
+        sentence = explain(error)
+        if sentence is None:
+            raise
+        stop(sentence)
+
+
 def stop(sentence: str, code: int = 1) -> NoReturn:
     """Print one sentence and exit."""
     print(f"fairlab: {printable(' '.join(without_secrets(sentence).splitlines()))}", file=sys.stderr)
