@@ -131,6 +131,8 @@ def compare(*measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: floa
         return judge(runs, adjust=adjust, margin=margin)
     if len(measured) != 2:
         raise FairlabError(f"runs of fairlab are compared two at a time, not {len(measured)}; give two")
+    if margin is not None or adjust != "holm":
+        raise FairlabError("adjust and margin are for results of other tools; leave them out for runs of fairlab")
     before, after = map(side, measured)
     return Changes(compare_sides(before, after), of_other_definitions(before, after))
 

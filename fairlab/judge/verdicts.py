@@ -184,7 +184,8 @@ def _verdict(
 ) -> PairVerdict:
     pairing = pair_items(mine, theirs)
     a, b = mine.values[pairing.first], theirs.values[pairing.second]
-    clusters = [mine.clusters[k] for k in pairing.first] if mine.clusters else []
+    grouped, places = (mine, pairing.first) if mine.clusters else (theirs, pairing.second)
+    clusters = [grouped.clusters[k] for k in places] if grouped.clusters else []
     return PairVerdict(
         mine.task,
         mine.metric,

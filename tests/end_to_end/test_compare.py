@@ -10,11 +10,11 @@ FIXTURES = Path(__file__).parents[1] / "judge" / "fixtures"
 
 def test_two_runs_of_another_tool(run, tmp_path):
     given = [str(FIXTURES / "lm_eval" / name) for name in ("tiny_a", "tiny_b")]
-    done = run(*given, "--margin", "0.6", "--output", "verdicts.csv", entry="compare")
+    done = run(*given, "--margin", "0.6", "--output", "new/verdicts.csv", entry="compare")
     assert done.returncode == 0, done.stderr
     assert "sums, acc (20 items): A 0.4, B 0.55" in done.stdout
     assert "is within the margin of 0.6" in done.stdout
-    assert pandas.read_csv(tmp_path / "verdicts.csv").difference.tolist() == pytest.approx([0.15, 0.15])
+    assert pandas.read_csv(tmp_path / "new" / "verdicts.csv").difference.tolist() == pytest.approx([0.15, 0.15])
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import fairlab
 from fairlab.judge.reading import read_tool_run
 from fairlab.judge.scores import TaskScores, ToolRun
 from fairlab.judge.verdicts import judge
+from fairlab.record import Record
 from fairlab.types import FairlabError
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -89,6 +90,21 @@ def test_items_of_one_run_alone_are_counted():
 def test_models_of_one_name_are_told_apart():
     found = judge([run("a", BAD), replace(run("a", GOOD), place=Path("later/b.json"))])
     assert [one.name for one in found.runs] == ["a (/a.json)", "a (later/b.json)"]
+
+
+def test_groups_that_the_second_run_alone_names_count():
+    groups = tuple(str(k // 4) for k in range(40))
+    for runs in ([run("a", BAD), run("b", GOOD, clusters=groups)], [run("a", BAD, clusters=groups), run("b", GOOD)]):
+        (verdict,) = judge(runs).verdicts
+        assert verdict.found.units == 10
+
+
+def test_what_runs_of_fairlab_are_not_compared_by_is_refused(tmp_path):
+    for name in "ab":
+        Record(tmp_path / name, {}, "").folder.mkdir()
+        Record(tmp_path / name, {}, "").save()
+    with pytest.raises(FairlabError, match="adjust and margin are for results of other tools"):
+        fairlab.compare(tmp_path / "a", tmp_path / "b", margin=0.1)
 
 
 @pytest.mark.parametrize(
