@@ -1,144 +1,220 @@
-"""What could not be tried without a GPU: results equal to the CPU's, throughput, share of the peak, memory, GPU tests.
+"""What needs a GPU: fairlab's own commands on random models of known sizes, each part in its own process.
 
-    python perf/gpu_check.py [--device cuda] [--layers 12] [--batch 64] [--steps 20] [--write]
+    python perf/gpu_check.py [--device cuda] [--tiny] [--parts NAME ...] [--seconds 480] [--folder DIR] [--write]
 
-Equality: embeddings, and losses of CCD with their gradients, of the embedded encoder in float32. Training: steps of an
-encoder of BERT-base's shape with random weights on texts of 128 tokens, in bfloat16 autocast. With ``--write`` the
-figures are kept in ``perf/results/gpu_check.json``.
+No weights and no network are needed: models of the sizes of BERT-large, RoBERTa-base, BART-large and a causal LM of a
+billion weights are drawn at random, and texts are made of the sentences that come with fairlab. Every part prints the
+commands that it ran. Results are written after every part, so that an interrupted check still reports.
+
+With ``--write`` the figures are kept in ``perf/results/gpu_check.json``; ``--device cpu --tiny`` tries the check.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
+import os
 import subprocess
 import sys
+import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import torch
-from transformers import BertConfig, BertModel
-
-from fairlab.backbones.embedded_encoder import embedded_encoder
-from fairlab.data.groups import read_groups
-from fairlab.losses.ccd import bias_loss
-from fairlab.run.planning.work import training_flops
-from harness import machine, matmul_peak, results, wait_for
+import gpu_models
+import gpu_parts
+from fairlab.record import Record
+from gpu_parts import Command, Part
+from harness import machine, matmul_peak, results
 
 RESULTS = results("gpu_check")
-GROUPS, LENGTH = 32, 128
-TOLERANCE = {"embeddings": 1e-4, "losses": 1e-4, "gradients": 1e-3}  # float32, unit length; gradients by the largest
+HERE = Path(__file__).resolve().parent
+LEAST = 5  # seconds for which a command is started
+THREADS = 4  # of each process, where several run at a time
 
 
-def equality(device: str) -> dict[str, float]:
-    """Largest difference between the CPU and a device, of embeddings, losses and gradients."""
-    texts = [text for group in read_groups("embedded/people")[:GROUPS] for text in group.texts]
-    on_cpu, on_device = (outcome(texts, one) for one in ("cpu", device))
-    differences = {name: (on_cpu[name] - on_device[name]).abs().max().item() for name in on_cpu}
-    return differences | {"gradients": differences["gradients"] / on_cpu["gradients"].abs().max().item()}
+def prepare(folder: Path, device: str, *, tiny: bool) -> dict[str, Any]:
+    """Make models and texts, and measure the device's matrix products; the content of ``prepared.json``."""
+    import torch
+
+    started = time.perf_counter()
+    models = gpu_models.make_all(folder / "made", gpu_models.TINY if tiny else gpu_models.FULL, device)
+    seconds = time.perf_counter() - started
+    sizes = {"sizes": (256,)} if tiny else {}
+    peaks = {str(kind)[6:]: matmul_peak(kind, device=device, **sizes) for kind in (torch.bfloat16, torch.float32)}
+    name = torch.cuda.get_device_name() if device == "cuda" else device
+    return {"device": name, "machine": machine(), "peaks": peaks, "models": models, "seconds_to_make": seconds}
 
 
-def outcome(texts: list[str], device: str) -> dict[str, torch.Tensor]:
-    """Embeddings of texts, the bias loss of each group of three, and the gradient of its mean, on a device."""
-    encoder = embedded_encoder().to(device)
-    tokens = encoder.tokenizer(texts, padding=True, truncation=True, max_length=LENGTH, return_tensors="pt")
-    embeddings = encoder(tokens["input_ids"].to(device), tokens["attention_mask"].to(device)).float()
-    versions = embeddings.unflatten(0, (-1, 3))
-    losses = bias_loss(versions[:, 1:], versions[:, 0], 0.3)
-    losses.mean().backward()
-    gradients = [one.grad.flatten() for one in encoder.parameters() if one.grad is not None]
-    found = {"embeddings": embeddings, "losses": losses, "gradients": torch.cat(gradients)}
-    return {name: value.detach().cpu() for name, value in found.items()}
+def run_part(part: Part, folder: Path, until: float) -> dict[str, Any]:
+    """Run the commands of a part within its time limit; what was run, and how it ended."""
+    started = time.perf_counter()
+    result: dict[str, Any] = {"title": part.title, "commands": [], "state": "done"}
+    try:
+        for command in part.commands:
+            left = min(part.seconds - (time.perf_counter() - started), until - time.time())
+            if left < LEAST:
+                raise subprocess.TimeoutExpired(command.name, left)
+            result["commands"].append(" ".join(["python -m", command.entry, *command.given]))
+            run_command(command, folder, left)
+    except subprocess.TimeoutExpired:
+        result["state"] = "ran out of time" if result["commands"] else "no time was left"
+    except RuntimeError as error:
+        result |= {"state": "failed", "error": str(error)}
+    return result | {"seconds": time.perf_counter() - started}
 
 
-def training(device: str, layers: int, batch: int, steps: int) -> dict[str, float]:
-    """Tokens a second, share of the measured matmul peak and highest memory of training steps in bfloat16 autocast."""
-    torch.manual_seed(0)
-    model = BertModel(BertConfig(num_hidden_layers=layers), add_pooling_layer=False).to(device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
-    token_ids = torch.randint(1000, 20000, (batch, LENGTH), device=device)
-    kind = torch.device(device).type
-    seconds = []
-    for _ in range(steps + 1):
-        started = time.perf_counter()
-        with torch.autocast(kind, torch.bfloat16):
-            loss = model(token_ids).last_hidden_state.float().square().mean()
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        wait_for(device)
-        seconds.append(time.perf_counter() - started)
-    rate = batch * LENGTH / statistics.median(seconds[1:])  # the first step compiles and allocates
-    multiplied = sum(one.numel() for one in model.encoder.parameters())
-    peak = matmul_peak(torch.bfloat16, device=device)
-    memory = torch.cuda.max_memory_allocated() if kind == "cuda" else 0
-    return {
-        "parameters": sum(one.numel() for one in model.parameters()),
-        "tokens_per_second": rate,
-        "matmul_peak_tflops": peak / 1e12,
-        "share_of_peak": training_flops(multiplied, rate, adapters=False) / peak,
-        "highest_memory_gb": memory / 1e9,
-    }
+def with_figures(part: Part, result: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Add a part's figures to what was run; a part that fails must not end the others."""
+    if result["state"] != "done":
+        return result
+    names = [path.parent.name for path in folder.glob("*/record.json*")]
+    try:
+        return result | {"figures": part.figures({name: Record.load(folder / name) for name in names})}
+    except Exception as error:
+        return result | {"state": "failed", "error": f"{type(error).__name__}: {error}"}
 
 
-def tests() -> dict[str, Any]:
-    """The tests that are marked ``gpu``: exit code and last line."""
-    command = [sys.executable, "-m", "pytest", "-m", "gpu", "-n0"]
-    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
-    return {"exit_code": done.returncode, "last_line": (done.stdout.strip().splitlines() or [""])[-1]}
+def run_command(command: Command, folder: Path, seconds: float) -> None:
+    """Run a command of fairlab, or kill it when its file appears.
+
+    Raises:
+        RuntimeError: The command failed, or ended before it could be killed.
+        subprocess.TimeoutExpired: The time is up.
+    """
+    called = [sys.executable, "-m", command.entry, *command.given]
+    modules = os.pathsep.join([str(HERE.parent), str(HERE), os.environ.get("PYTHONPATH", "")])
+    env = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": modules}
+    with (folder / f"{command.name}.log").open("a", encoding="utf-8") as log:
+        process = subprocess.Popen(called, cwd=folder, env=env | command.variables, stdout=log, stderr=log)
+        try:
+            if command.killed_at:
+                wait_for_file(folder / command.name / command.killed_at, process, seconds)
+                return
+            code = process.wait(max(1, seconds))
+        finally:
+            process.kill()
+            process.wait()
+    if code:
+        text = (folder / f"{command.name}.log").read_text(encoding="utf-8", errors="replace")
+        raise RuntimeError(f"{command.name} ended with {code}: {text[-1500:]}")
 
 
-def measure(device: str, layers: int, batch: int, steps: int) -> dict[str, Any]:
-    """All but the tests."""
-    return {
-        "machine": machine(),
-        "device": torch.cuda.get_device_name() if torch.device(device).type == "cuda" else device,
-        "settings": {"layers": layers, "batch": batch, "steps": steps, "length": LENGTH},
-        "differences": equality(device),
-        "training": training(device, layers, batch, steps),
-    }
+def wait_for_file(path: Path, process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait until a process has written a file."""
+    until = time.perf_counter() + seconds
+    while not path.is_file():
+        if process.poll() is not None:
+            raise RuntimeError(f"{path.parent.parent.name} ended before {path.name} was there")
+        if time.perf_counter() > until:
+            raise subprocess.TimeoutExpired("", seconds)
+        time.sleep(0.02)
 
 
-def unequal(differences: dict[str, float]) -> list[str]:
-    """What differs from the CPU by more than float32 explains."""
-    return [name for name, allowed in TOLERANCE.items() if not differences[name] <= allowed]
+def plain_loop(folder: Path, device: str, *, tiny: bool) -> Part:
+    """Return the part that compares CCD with a plain loop of transformers; its figures are read from a file."""
+    command = Command("plain", "gpu_plain", (str(folder), device, "tiny" if tiny else "full"))
+
+    def figures(found: dict[str, Record]) -> dict[str, Any]:
+        plain = json.loads((folder / "plain.json").read_text(encoding="utf-8"))
+        ours = {name: found[name].provenance["throughput"]["tokens_per_second"] for name in plain if name in found}
+        return {name: {"plain": plain[name], "ours": ours[name], "ratio": ours[name] / plain[name]} for name in ours}
+
+    return Part(
+        "plain", "CCD beside a plain loop of transformers (the named baseline)", 90, (command,), figures, alone=True
+    )
 
 
 def table(result: dict[str, Any]) -> str:
-    """The figures as Markdown."""
-    found, settings = result["training"], result["settings"]
-    rows = {
-        **{f"{name}, largest difference to the CPU": f"{value:.1e}" for name, value in result["differences"].items()},
-        "tokens trained a second, bfloat16": f"{found['tokens_per_second']:,.0f}",
-        "matmul peak, TFLOP/s": f"{found['matmul_peak_tflops']:.1f}",
-        "share of that peak": f"{found['share_of_peak']:.0%}",
-        "highest memory, GB": f"{found['highest_memory_gb']:.1f}",
-        **({"tests marked gpu": result["tests"]["last_line"]} if "tests" in result else {}),
-    }
-    lines = [
-        f"{result['device']}, {settings['layers']} layers, {settings['batch']} texts of {settings['length']} tokens"
-    ]
-    return "\n".join([*lines, "", "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items())])
+    """Return the figures as Markdown."""
+    peaks = ", ".join(f"{peak / 1e12:,.1f} TFLOP/s in {kind}" for kind, peak in result["peaks"].items())
+    lines = [f"{result['device']}, torch {result['machine']['torch']}; matrix products reach {peaks}.", ""]
+    lines += ["| part | state | seconds | figures |", "|---|---|---|---|"]
+    for part in result["parts"].values():
+        found = part.get("figures") or {"error": part.get("error", "").splitlines()[-1:] or ""}
+        lines.append(f"| {part['title']} | {part['state']} | {part['seconds']:.0f} | {shown(found)} |")
+    return "\n".join(lines)
+
+
+def shown(found: dict[str, Any]) -> str:
+    """Return figures on one line."""
+    said = []
+    for name, value in found.items():
+        label = name.replace("_", " ")
+        if isinstance(value, dict):
+            said.append(f"{label}: ({shown(value)})")
+        elif name.endswith("_bytes") and value is not None:
+            said.append(f"{label.removesuffix(' bytes')} {value / 1e9:.1f} GB")
+        elif name.endswith("_per_second") or name in ("plain", "ours"):
+            said.append(f"{label} {value:,.0f}")
+        elif name == "share_of_peak":
+            said.append(f"{label} {value:.0%}")
+        else:
+            said.append(f"{label} {value:.2g}" if isinstance(value, float) else f"{label} {value}")
+    return ", ".join(said)
+
+
+def wrong(result: dict[str, Any]) -> list[str]:
+    """Return the names of the parts that failed, ran out of time or differ too much."""
+    parts = result["parts"]
+    return [name for name, part in parts.items() if part["state"] != "done" or not part["figures"].get("equal", True)]
+
+
+def check(folder: Path, device: str, *, tiny: bool, names: list[str], seconds: float) -> dict[str, Any]:
+    """Run all parts, or the named ones, within a number of seconds, writing the results after every part."""
+    until = time.time() + seconds
+    called = [sys.executable, __file__, "--prepare", "--device", device, "--folder", str(folder)]
+    subprocess.run([*called, *["--tiny"] * tiny], check=True)
+    result: dict[str, Any] = json.loads((folder / "prepared.json").read_text(encoding="utf-8")) | {"parts": {}}
+    how = gpu_parts.TINY if tiny else gpu_parts.FULL
+    parts = gpu_parts.all_parts(folder / "made", result["models"], result["peaks"]["bfloat16"], how, device)
+    parts.append(plain_loop(folder, device, tiny=tiny))
+    chosen = [part for part in parts if not names or part.name in names]
+    together = [part for part in chosen if not part.alone]
+    for group in [together, *([part] for part in chosen if part.alone)]:
+        with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // THREADS)) as pool:
+            ended = list(pool.map(lambda part: run_part(part, folder, until), group))
+        for part, one in zip(group, ended, strict=True):
+            found = result["parts"][part.name] = with_figures(part, one, folder)
+            print(part.name, found["state"], f"{found['seconds']:.0f} s:", shown(found.get("figures", {})), flush=True)
+            print(
+                *(f"  {one}" for one in found["commands"]), *found.get("error", "").splitlines(), sep="\n", flush=True
+            )
+            (folder / "gpu_check.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    return result
+
+
+def main() -> None:
+    """Run the check."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
+    parser.add_argument("--tiny", action="store_true", help="tiny models and few steps, to try the check itself")
+    parser.add_argument("--parts", nargs="*", default=[], help="names of the parts to run; all by default")
+    parser.add_argument("--seconds", type=float, default=480, help="time for all parts together")
+    parser.add_argument("--folder", type=Path, help="folder for models, texts and runs; a temporary one by default")
+    parser.add_argument("--prepare", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
+    given = parser.parse_args()
+    import torch
+
+    if given.device == "cuda" and not torch.cuda.is_available():
+        sys.exit("there is no GPU here: run it where there is one, or try the check itself with --device cpu --tiny")
+    if given.prepare:
+        (given.folder / "prepared.json").write_text(
+            json.dumps(prepare(given.folder, given.device, tiny=given.tiny)), encoding="utf-8"
+        )
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (given.folder or Path(temporary)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        result = check(folder, given.device, tiny=given.tiny, names=given.parts, seconds=given.seconds)
+    print(table(result))
+    if given.write:
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if bad := wrong(result):
+        sys.exit(f"not as it should be: {', '.join(bad)}")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--layers", type=int, default=12)
-    parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
-    arguments = parser.parse_args()
-    if arguments.device == "cuda" and not torch.cuda.is_available():
-        sys.exit(
-            "there is no GPU here: run it where there is one, or try the script itself with --device cpu --layers 1"
-        )
-    result = measure(arguments.device, arguments.layers, arguments.batch, arguments.steps) | {"tests": tests()}
-    print(table(result))
-    if arguments.write:
-        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    if wrong := unequal(result["differences"]):
-        sys.exit(f"not as on the CPU: {', '.join(wrong)}")
-    sys.exit(result["tests"]["exit_code"])
+    main()

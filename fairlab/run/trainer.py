@@ -169,8 +169,18 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
 
 
 def throughput(data: CounterfactualData, history: History) -> dict[str, float]:
-    """Return tokens and other units per second of training, over the steps of this process."""
-    if not history.seconds:
+    """Return tokens and other units per second of training, and on a GPU the highest memory in bytes.
+
+    The first tenth of the steps of this process is left out: it compiles, allocates and fills caches.
+    """
+    import torch
+
+    steady = history.seconds[len(history.seconds) // 10 :]
+    if not steady:
         return {}
-    passes = data.epochs * len(history.seconds) / data.total_batches
-    return {f"{name}_per_second": passes * size / sum(history.seconds) for name, size in data.sizes().items()}
+    passes = data.epochs * len(steady) / data.total_batches
+    rates = {f"{name}_per_second": passes * size / sum(steady) for name, size in data.sizes().items()}
+    if torch.cuda.is_initialized():
+        rates["memory_bytes"] = torch.cuda.max_memory_allocated()
+        rates["reserved_memory_bytes"] = torch.cuda.max_memory_reserved()
+    return rates
