@@ -169,6 +169,7 @@ class CausalLMTuning(Trained):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Keep the trained weights only."""
+        super().on_save_checkpoint(checkpoint)
         trained = self.trained_names()
         checkpoint["state_dict"] = {name: checkpoint["state_dict"][name] for name in trained}
 

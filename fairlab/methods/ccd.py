@@ -15,7 +15,7 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.hidden_states import train_only_the_encoder
 from fairlab.data.counterfactual import CounterfactualData, GroupBatch
-from fairlab.distributed import BatchShare, empty_share_output, gather_over_ranks, mean_or_zero
+from fairlab.distributed import BatchShare, empty_share_output, mean_or_zero
 from fairlab.losses.ccd import (
     Bandwidth,
     alignment_loss,
@@ -72,6 +72,7 @@ class CCD(Trained):
 }"""
     optimizer = torch.optim.Adam  # section 4
     schedule = None
+    items_are = "groups"
     rho: Tensor
 
     def __init__(
@@ -157,21 +158,18 @@ class CCD(Trained):
         share = BatchShare(len(batch.ids), loss.device)
         parts["loss"] = loss
         parts = {name: share.mean(value) for name, value in parts.items()}
-        if not torch.isfinite(parts["loss"]):
-            groups = ", ".join(name for ids in gather_over_ranks(batch.ids) for name in ids)
-            name = "loss" if split == "train" else "validation loss"
-            self.stop_unless_finite(parts["loss"], name, f", in the groups {groups}")
         return share.loss(loss), parts, distances_to_neutral(attributes_BAD, neutral_BD).detach()
 
     def training_step(self, batch: GroupBatch, batch_idx: int) -> Tensor:
         """Compute equation 4 on one batch."""
         loss, parts, _ = self.losses(batch, "train")
-        self.log_training(parts, len(batch.ids))
+        self.log_training(parts, len(batch.ids), batch.ids)
         return loss
 
     def validation_step(self, batch: GroupBatch, batch_idx: int) -> None:
         """Compute the same losses, and the CCED gap, on held-out groups."""
         _, parts, distances_BA = self.losses(batch, "validation")
+        self.refuse_validation_loss(parts["loss"], batch.ids)
         self.validation_gap.update(distances_BA)
         values = {f"validation/{name}": value for name, value in parts.items()}
         self.log_dict(values, batch_size=int(BatchShare(len(batch.ids), self.device).total))

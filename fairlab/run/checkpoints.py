@@ -1,10 +1,9 @@
-"""Training history, and the checkpoints to resume from and to select from."""
+"""Checkpoints to resume from and to select from, and compilation during training."""
 
 from __future__ import annotations
 
 import os
 import signal
-import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -18,45 +17,6 @@ from fairlab.backbones.backbone import Backbone, body
 from fairlab.data.batch_stream import batches_done
 from fairlab.distributed import sum_over_ranks
 from fairlab.run.early_stopping import EarlyStopping
-
-
-class History(Callback):
-    """Loss of every training step and metrics of every validation, stored in checkpoints.
-
-    Attributes:
-        rows: One dictionary per logged step, ``{"step": ..., name: value, ...}``, in order.
-        seconds: Wall time per training step, of this process only.
-    """
-
-    def __init__(self) -> None:
-        self.rows: list[dict[str, float]] = []
-        self.seconds: list[float] = []
-        self._started = 0.0
-
-    def on_train_batch_start(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Start the clock of a step."""
-        self._started = time.perf_counter()
-
-    def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Add a training row."""
-        self.seconds.append(time.perf_counter() - self._started)
-        self._add(trainer, "train/")
-
-    def on_validation_end(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Add a validation row."""
-        self._add(trainer, "validation/")
-
-    def _add(self, trainer: lightning.Trainer, prefix: str) -> None:
-        values = {name: float(value) for name, value in trainer.callback_metrics.items() if name.startswith(prefix)}
-        self.rows.append({"step": trainer.global_step, **values})
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the rows so far, for the checkpoint."""
-        return {"rows": list(self.rows)}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the rows of the continued run."""
-        self.rows = list(state_dict["rows"])
 
 
 LAST, PREVIOUS = "last.ckpt", "previous.ckpt"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # torch, Lightning and transformers are imported lazily so th
     import lightning
 
     from fairlab.data.counterfactual import CounterfactualData
-    from fairlab.run.checkpoints import History
+    from fairlab.run.history import History
 
 SLOWER = 1.2  # a run warns from this ratio of bfloat16 to float32 time
 
@@ -155,9 +155,9 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
             f"{last} holds another model than the one of this run; put the run's own checkpoint back, or remove it to "
             "train from the start"
         ) from error
-    if not history.rows:
+    if not history.last:
         raise FairlabError("training ended before its first step; give more by trainer.max_steps or +trainer.max_time")
-    if "validation/loss" not in history.rows[-1]:
+    if "validation/loss" not in history.last:
         trainer.validate(method, data, verbose=False)  # so that the last weights are also candidates
     if not checkpoint_is_intact(folder / "best.ckpt"):
         raise FairlabError(f"{folder / 'best.ckpt'} is damaged; remove {folder} and continue the run: it trains again")
@@ -172,5 +172,5 @@ def throughput(data: CounterfactualData, history: History) -> dict[str, float]:
     """Return tokens and other units per second of training, over the steps of this process."""
     if not history.seconds:
         return {}
-    passes = data.epochs * len(history.seconds) / data.total_batches
-    return {f"{name}_per_second": passes * size / sum(history.seconds) for name, size in data.sizes().items()}
+    passes = data.epochs * history.batches / data.total_batches
+    return {f"{name}_per_second": passes * size / history.seconds for name, size in data.sizes().items()}

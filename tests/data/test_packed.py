@@ -13,7 +13,8 @@ from fairlab.data.packed import PackedText
 from fairlab.data.preparing import stream_paragraphs
 from fairlab.files import sha256
 from fairlab.methods.mlm import MLM
-from fairlab.run.checkpoints import Checkpoints, History
+from fairlab.run.checkpoints import Checkpoints
+from fairlab.run.history import History
 from fairlab.types import DataUnavailable, FairlabError
 from tests.conftest import WORDS, write_rows
 from tests.data.test_text import NOVEL
@@ -162,7 +163,7 @@ def trained(tiny_model, file, folder, *, killed_at=None, ckpt_path=None, accumul
     backbone = tiny_model()
     method = MLM(backbone, **VALUES | {"rank": None, "epochs": 2, "dropout": {"hidden": 0.1, "attention": 0.1}})
     data = make(backbone, file, epochs=2, augmentation=PerturbedText(axes=["gender"], person="everybody"))
-    history = History()
+    history = History(folder)
     seen = []
 
     def start(trainer, module, batch, index):

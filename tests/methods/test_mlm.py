@@ -12,7 +12,8 @@ from transformers import BertForMaskedLM
 from fairlab.backbones.adapters import FILE
 from fairlab.data.corpus import Corpus
 from fairlab.methods.mlm import MLM, mask_tokens, word_continuations
-from fairlab.run.checkpoints import Checkpoints, History
+from fairlab.run.checkpoints import Checkpoints
+from fairlab.run.history import History
 from fairlab.types import FairlabError
 from tests.conftest import WORDS
 
@@ -287,7 +288,7 @@ def test_a_continued_run_skips_the_batches_it_has_used(tiny, tmp_path):
     def run(killed_at=None, ckpt_path=None):
         encoder = copy.deepcopy(tiny)
         method, data = MLM(encoder, **VALUES), make_data(encoder, tmp_path)
-        history = History()
+        history = History(tmp_path)
         kill = LambdaCallback(on_train_batch_start=lambda trainer, *_: 1 / (trainer.global_step != killed_at))
         trainer = lightning.Trainer(
             max_epochs=1,

@@ -31,7 +31,8 @@ from fairlab.methods.mlm import MLM
 from fairlab.methods.perturber import PerturberTraining
 from fairlab.methods.sequence_classifier import SequenceClassifier
 from fairlab.record import Outcome, Reading, Record
-from fairlab.run.checkpoints import Checkpoints, History
+from fairlab.run.checkpoints import Checkpoints
+from fairlab.run.history import History
 from fairlab.run.launch.processes import count_of, refuse_other_count, run_in_processes
 from fairlab.run.launch.sharded import Sharded
 from fairlab.types import CannotScore, Description, FairlabError
@@ -92,7 +93,7 @@ def train_all(folder, strategy="ddp"):
     histories = {}
     several = {"devices": ranks()} if ranks() > 1 else {}
     for name, method, data in cases(tokenizer, own):
-        history = History()
+        history = History(folder / name)
         checkpoints = Checkpoints(folder / name, 2, monitor=getattr(method, "monitor", "validation/loss"))
         trainer = lightning.Trainer(
             accelerator="cpu",
