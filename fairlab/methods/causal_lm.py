@@ -21,7 +21,7 @@ from fairlab.backbones.backbone import Backbone, body
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.quantization import dequantize, quantize, refuse_without_cuda
 from fairlab.backbones.scoring import apply_head
-from fairlab.data.block_collator import NOT_SCORED, PackedBatch
+from fairlab.data.block_collator import PackedBatch
 from fairlab.data.entries import Entries
 from fairlab.distributed import BatchShare, empty_share_output
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
@@ -142,9 +142,9 @@ class CausalLMTuning(Trained):
             return empty_share_output(self), 0
         model = self.encoder.model
         output = body(model)(input_ids=batch.input_ids, position_ids=batch.position_ids, use_cache=False)
-        scored_BT = batch.targets != NOT_SCORED
-        logits_MV = apply_head(model, output, output.last_hidden_state[scored_BT]).float()
-        targets_M = batch.targets[scored_BT]
+        hidden_MD = output.last_hidden_state.flatten(0, 1).index_select(0, batch.scored)
+        logits_MV = apply_head(model, output, hidden_MD).float()
+        targets_M = batch.targets.flatten().index_select(0, batch.scored)
         total = nn.functional.cross_entropy(logits_MV, targets_M, reduction="sum")
         return total / max(1, len(targets_M)), len(targets_M)
 

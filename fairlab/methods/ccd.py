@@ -125,7 +125,8 @@ class CCD(Trained):
         texts = [text for group in train for text in group.texts]
         embeddings = self.encoder.embed(texts, progress="original embeddings").unflatten(0, (len(train), -1))
         validation = [group.texts[0] for group in data.groups["validation"]]
-        self.original = {"train": embeddings[:, 0], "validation": self.encoder.embed(validation)}
+        device = self.trainer.strategy.root_device
+        self.original = {"train": embeddings[:, 0].to(device), "validation": self.encoder.embed(validation).to(device)}
         attributes, neutral = embeddings[:, 1:], embeddings[:, 0]
         self.rho.fill_(bandwidth(distances_to_neutral(attributes, neutral), self.rho_mode))
         if self.neutral == "batch":
@@ -142,7 +143,7 @@ class CCD(Trained):
     def losses(self, batch: GroupBatch, split: str) -> tuple[Tensor, dict[str, Tensor], Tensor]:
         """Return the training loss, its parts over all processes' shares, and the distances to neutral (B, A)."""
         attributes_BAD, neutral_BD = self(batch)
-        original_BD = self.original[split][batch.positions.cpu()].to(neutral_BD.device)
+        original_BD = self.original[split][batch.positions]
         bias = mean_or_zero(bias_loss(attributes_BAD, neutral_BD, self.rho))
         representation = mean_or_zero(representation_loss(neutral_BD, original_BD))
         parts = {"bias_loss": bias, "representation_loss": representation}

@@ -18,7 +18,6 @@ from fairlab.data.batch_stream import batches_done
 from fairlab.distributed import sum_over_ranks
 from fairlab.run.early_stopping import EarlyStopping
 
-
 LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
 
 

@@ -160,7 +160,7 @@ def read_history(file: Path, most: int = MOST_ROWS) -> list[Row]:
     """
     if not file.is_file():
         return []
-    counts = {kind: 0 for kind in (True, False)}
+    counts = dict.fromkeys((True, False), 0)
     with file.open("rb") as lines:
         for line in lines:
             counts[_of_validation(line)] += 1

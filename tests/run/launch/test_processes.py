@@ -17,12 +17,12 @@ from fairlab.data.counterfactual import GroupBatch
 from fairlab.distributed import (
     BatchShare,
     gather_over_ranks,
-    in_batch_order,
     mean_or_zero,
-    own_items,
+    own_share,
     rank,
     ranks,
     sum_over_ranks,
+    without_items,
 )
 from fairlab.methods.base import gather_sharded_weights
 from fairlab.methods.ccd import CCD
@@ -144,13 +144,13 @@ def measured(folder):
 
 
 def primitives():
-    """What the processes share by themselves: here 5 items of 2 rows."""
+    """What the processes share by themselves: here 5 items."""
     batch = GroupBatch(torch.arange(10), torch.arange(10), torch.arange(5), list("abcde"))
-    own = own_items(batch, 5)
-    assert own.ids == list("abcde")[rank() :: ranks()]
-    assert own.input_ids.tolist() == [row for k in own.positions.tolist() for row in (2 * k, 2 * k + 1)]
-    assert in_batch_order(own.positions, 5)[rank() :: ranks()].equal(own.positions)
-    values = own.positions.double().requires_grad_()
+    assert own_share(batch.ids) == list("abcde")[rank() :: ranks()]
+    none = without_items(batch)
+    assert (none.ids, none.input_ids.tolist(), none.positions.dtype) == ([], [], torch.long)
+    own = torch.tensor(own_share(range(5)))
+    values = own.double().requires_grad_()
     part = BatchShare(len(values), torch.device("cpu"))
     assert part.total == 5
     assert part.mean(mean_or_zero(values)).item() == pytest.approx(2.0)
