@@ -30,12 +30,15 @@ class TextBatch(Batch):
         attention_mask: mask (B, T), 0 at padding.
         positions: position of each text in its split, (B,).
         texts: number of texts in the whole batch, over all processes; None if these are all.
+        documents: number of each token's document (B, T), which alone it attends to, and -1 at padding; None if tokens
+            attend to their whole text.
     """
 
     input_ids: Tensor
     attention_mask: Tensor
     positions: Tensor
     texts: int | None = None
+    documents: Tensor | None = None
 
 
 class Corpus(Streamed):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerBase
 
@@ -61,6 +62,8 @@ class PackedText(Loading):
         passage: maximal number of tokens of a passage, unless a single sentence is longer.
         block: length of a block in tokens, special ones included; None takes the encoder's ``max_length``.
         validation: share of the passages held out, above 0 and below 1.
+        separators: whether the tokenizer's separator follows every document: a row, or a file of running text.
+        across_documents: whether tokens attend to other documents of their block; False needs ``separators``.
         validation_tokens: number of held-out tokens that a validation reads, in whole batches of random blocks, the
             same each time; None reads all.
         batch_size: number of blocks in a training batch, over all processes.
@@ -97,6 +100,8 @@ class PackedText(Loading):
         seed: int,
         prepared: str | None = None,
         num_proc: int = 1,
+        separators: bool = False,
+        across_documents: bool = True,
         validation_tokens: int | None = None,
         augmentation: TextAugmentation | None = None,
     ) -> None:
@@ -112,7 +117,11 @@ class PackedText(Loading):
         )
         if augmentation is not None and not isinstance(augmentation, TextAugmentation):
             raise FairlabError("this augmentation works on counterfactual groups, not on text: augmentation=none")
+        if not (separators or across_documents):
+            raise FairlabError("data.across_documents=false needs data.separators=true, by which documents are told")
         self.paths = list(paths)
+        self.separator = int(encoder.tokenizer.sep_token_id) if separators else None  # type: ignore[call-overload]
+        self.across_documents = across_documents
         self.augmentation = augmentation if twin == "perturbed" else None
         self.batch_size = batch_size
         self.validation_tokens = validation_tokens
@@ -128,6 +137,8 @@ class PackedText(Loading):
             **augmentation_facts(self.augmentation),
             **decides,
         }
+        if separators:  # a key of its own, so that text prepared without separators keeps its folder
+            made_of["separators"] = True
         if made_of["augmentation"] == UNKNOWN:
             prepared = None
         self._private = None if prepared else tempfile.TemporaryDirectory()
@@ -140,6 +151,7 @@ class PackedText(Loading):
             validation=validation,
             twin=twin,
             augmentation=self.augmentation,
+            separator=self.separator,
         )
         self.manifest = prepare(self.folder, made_of, self.sources, maker, num_proc)
         self.tokens = {split: self.manifest.tokens(self.folder, split) for split in SPLITS}
@@ -234,9 +246,20 @@ class PackedText(Loading):
                 input_ids[row, 0], input_ids[row, 1:end], input_ids[row, end] = first, ids, last
                 attention_mask[row, : end + 1] = 1
             texts = torch.from_numpy(input_ids), torch.from_numpy(attention_mask)
-            return TextBatch(*texts, positions=torch.tensor(own, dtype=torch.long), texts=len(positions))
+            documents = None if self.across_documents else documents_of(*texts, self.separator)
+            positions_B = torch.tensor(own, dtype=torch.long)
+            return TextBatch(*texts, positions_B, texts=len(positions), documents=documents)
 
         return self.make_loader(split, batches, share)
+
+
+def documents_of(input_ids: Tensor, attention_mask: Tensor, separator: int | None) -> Tensor:
+    """Return the number of each token's document in its block (B, T), and -1 at padding.
+
+    A separator belongs to the document that it ends.
+    """
+    ends = (input_ids == separator).long()
+    return (ends.cumsum(dim=1) - ends).masked_fill(attention_mask == 0, -1)
 
 
 def prepared_folder(root: Path, made_of: Mapping[str, Any], sources: Sequence[Path]) -> Path:

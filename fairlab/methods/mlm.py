@@ -44,6 +44,7 @@ class MaskedBatch(Batch):
         chosen: place of each chosen token in the flattened (B * T,) batch, (M,).
         targets: token id of each chosen token, (M,).
         padded: whether any token is padding.
+        documents: number of each token's document, see :class:`TextBatch`; None if tokens attend to their whole text.
     """
 
     input_ids: Tensor
@@ -52,6 +53,7 @@ class MaskedBatch(Batch):
     chosen: Tensor
     targets: Tensor
     padded: bool
+    documents: Tensor | None = None
 
 
 Decay = Annotated[float, Bounds(0, 0.999999)]  # decay rate of a moving average
@@ -198,7 +200,7 @@ class MLM(Trained):
         places = chosen.flatten().nonzero().squeeze(1)
         targets = batch.input_ids.flatten()[places]
         padded = not bool(batch.attention_mask.all())
-        return MaskedBatch(seen, batch.attention_mask, batch.positions, places, targets, padded)
+        return MaskedBatch(seen, batch.attention_mask, batch.positions, places, targets, padded, batch.documents)
 
     def losses(self, batch: MaskedBatch, split: str) -> tuple[dict[str, Tensor], Tensor]:
         """Return the loss and its parts on a batch, and the logits of the chosen tokens (M, V)."""
@@ -206,8 +208,7 @@ class MLM(Trained):
             names = ("loss", "mlm_loss", *["preservation_loss"] * bool(self.preserve))
             return {name: empty_share_output(self) for name in names}, empty_share_output(self, 0, 1)
         model = self.encoder.model
-        # Without a mask, attention takes the fastest kernel and nothing asks the device whether the mask is full.
-        output = body(model)(input_ids=batch.input_ids, attention_mask=batch.attention_mask if batch.padded else None)
+        output = body(model)(input_ids=batch.input_ids, attention_mask=attention_of(batch, model.dtype))
         hidden_BTD = output.last_hidden_state
         logits_MV = apply_head(model, output, hidden_BTD.flatten(0, 1).index_select(0, batch.chosen)).float()
         total = nn.functional.cross_entropy(logits_MV, batch.targets, reduction="sum")
@@ -264,6 +265,18 @@ class MLM(Trained):
     def facts(self) -> dict[str, object]:
         """Return the facts about the trained model that the record holds in addition to its configuration."""
         return super().facts() | {"trained_parameters": self.trained_parameters}
+
+
+def attention_of(batch: MaskedBatch, dtype: torch.dtype) -> Tensor | None:
+    """Return the attention mask of a batch: (B, T), or (B, 1, T, T), added to the scores, to keep documents apart.
+
+    None for whole texts without padding: attention then takes the fastest kernel, and nothing asks the device whether
+    the mask is full.
+    """
+    if batch.documents is not None:
+        apart = batch.documents[:, None, :, None] != batch.documents[:, None, None, :]
+        return torch.zeros(apart.shape, dtype=dtype, device=apart.device).masked_fill(apart, torch.finfo(dtype).min)
+    return batch.attention_mask if batch.padded else None
 
 
 def word_continuations(tokenizer: PreTrainedTokenizerBase) -> Tensor:

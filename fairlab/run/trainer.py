@@ -67,6 +67,7 @@ def make_trainer(
         FairlabError: a value of ``trainer`` is wrong, or the machine does not meet its requirements.
     """
     import lightning
+    import torch
     from lightning.fabric.utilities.exceptions import MisconfigurationException
     from lightning.pytorch.callbacks import RichProgressBar
 
@@ -75,6 +76,7 @@ def make_trainer(
     hardware = {name: built(value) for name, value in plain(config.trainer).items() if name != "callbacks"}
     every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile")
     most = hardware.pop("max_steps", None)
+    torch.set_float32_matmul_precision(hardware.pop("matmul_precision"))
     del hardware["device_batch_size"]
     if hardware.get("strategy") == "fsdp":
         from fairlab.run.launch.sharded import Sharded

@@ -43,6 +43,7 @@ class Steps(TypedDict):
     """Keys of ``trainer`` that fairlab defines or bounds; all others are arguments of Lightning's trainer."""
 
     checkpoint_every: Count
+    matmul_precision: Literal["highest", "high", "medium"]
     compile: bool
     device_batch_size: Count | None
     num_nodes: NotRequired[Count]
