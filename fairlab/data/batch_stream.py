@@ -44,7 +44,7 @@ class Numbered:
         return enumerate(self.batches, start=getattr(self.batches, "skip", 0))
 
 
-class Made(Dataset[Any]):
+class BatchMaker(Dataset[Any]):
     """Dataset whose items are whole batches, made from their number and positions."""
 
     def __init__(self, make: Callable[[int, list[int]], Any]) -> None:
@@ -104,10 +104,10 @@ class Loading(lightning.LightningDataModule, TrainingData):
         on_gpu = self.trainer is not None and self.trainer.strategy.root_device.type == "cuda"
         # A separate generator keeps the loader from using the global one, which a resumed run could not repeat.
         return Loader(
-            Made(make),
+            BatchMaker(make),
             batch_size=None,
             sampler=Numbered(batches),
-            collate_fn=identity,
+            collate_fn=unchanged,
             generator=torch.Generator(),
             num_workers=self.num_workers,
             multiprocessing_context="fork" if self.num_workers else None,  # what makes batches need not be picklable
@@ -115,7 +115,7 @@ class Loading(lightning.LightningDataModule, TrainingData):
         )
 
 
-def identity(batch: Any) -> Any:
+def unchanged(batch: Any) -> Any:
     """Return a batch unchanged."""
     return batch
 

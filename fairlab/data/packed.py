@@ -246,14 +246,16 @@ class PackedText(Loading):
                 input_ids[row, 0], input_ids[row, 1:end], input_ids[row, end] = first, ids, last
                 attention_mask[row, : end + 1] = 1
             texts = torch.from_numpy(input_ids), torch.from_numpy(attention_mask)
-            documents = None if self.across_documents else documents_of(*texts, self.separator)
+            documents = None
+            if self.separator is not None and not self.across_documents:
+                documents = documents_of(*texts, self.separator)
             positions_B = torch.tensor(own, dtype=torch.long)
             return TextBatch(*texts, positions_B, texts=len(positions), documents=documents)
 
         return self.make_loader(split, batches, share)
 
 
-def documents_of(input_ids: Tensor, attention_mask: Tensor, separator: int | None) -> Tensor:
+def documents_of(input_ids: Tensor, attention_mask: Tensor, separator: int) -> Tensor:
     """Return the number of each token's document in its block (B, T), and -1 at padding.
 
     A separator belongs to the document that it ends.
