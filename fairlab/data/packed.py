@@ -131,35 +131,36 @@ class PackedText(Loading):
         self.sources = [file for path in self.paths for file in _files(path)]
         decides = {"passage": passage, "validation": validation, "twin": twin, "field": field, "original": original}
         decides |= {"limit_characters": limit_characters}
-        made_of = {
-            "format": FORMAT,
-            **tokenizer_facts(encoder.tokenizer),
-            **augmentation_facts(self.augmentation),
-            **decides,
-        }
         if separators:  # a key of its own, so that text prepared without separators keeps its folder
-            made_of["separators"] = True
-        if made_of["augmentation"] == UNKNOWN:
-            prepared = None
-        self._private = None if prepared else tempfile.TemporaryDirectory()
-        self.folder = prepared_folder(Path(prepared or self._private.name), made_of, self.sources)  # type: ignore[union-attr]
-        maker = partial(
-            PartMaker,
-            encoder.tokenizer,
-            dtype="uint16" if len(encoder.tokenizer) <= 2**16 else "uint32",
-            passage=passage,
-            validation=validation,
-            twin=twin,
-            augmentation=self.augmentation,
-            separator=self.separator,
-        )
-        self.manifest = prepare(self.folder, made_of, self.sources, maker, num_proc)
+            decides["separators"] = True
+        self._prepare(decides, prepared, num_proc)
         self.tokens = {split: self.manifest.tokens(self.folder, split) for split in SPLITS}
         for split in SPLITS:
             if not self.blocks(split):
                 raise FairlabError(
                     f"{', '.join(self.paths)} leave no text for {split}; give more text or change data.validation"
                 )
+
+    def _prepare(self, decides: dict[str, Any], prepared: str | None, num_proc: int) -> None:
+        """Open the prepared text in a folder within ``prepared``, or prepare it first."""
+        tokenizer = self.encoder.tokenizer
+        described = augmentation_facts(self.augmentation)
+        made_of = {"format": FORMAT, **tokenizer_facts(tokenizer), **described, **decides}
+        if made_of["augmentation"] == UNKNOWN:
+            prepared = None
+        self._private = None if prepared else tempfile.TemporaryDirectory()
+        self.folder = prepared_folder(Path(prepared or self._private.name), made_of, self.sources)  # type: ignore[union-attr]
+        maker = partial(
+            PartMaker,
+            tokenizer,
+            dtype="uint16" if len(tokenizer) <= 2**16 else "uint32",
+            passage=decides["passage"],
+            validation=decides["validation"],
+            twin=decides["twin"],
+            augmentation=self.augmentation,
+            separator=self.separator,
+        )
+        self.manifest = prepare(self.folder, made_of, self.sources, maker, num_proc)
 
     def blocks(self, split: str) -> int:
         """Return the number of blocks of a split; the last block may be shorter."""
