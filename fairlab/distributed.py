@@ -85,7 +85,8 @@ def empty_share_output(module: nn.Module, *shape: int) -> Tensor:
 
     A process without items must still take part when gradients are combined, and models reject empty batches.
     """
-    trained = (parameter for parameter in module.parameters() if parameter.requires_grad)
+    # A parameter with a mesh is one of a sharded block, which is not gathered here.
+    trained = (one for one in module.parameters() if one.requires_grad and not hasattr(one, "device_mesh"))
     zero = sum(parameter.flatten()[:1].sum() for parameter in trained) * 0.0
     return zero.expand(shape)  # type: ignore[union-attr]
 

@@ -15,8 +15,7 @@ import lightning
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
-from torch.distributed.fsdp import FSDPModule, fully_shard
-from torch.distributed.tensor import DTensor
+from torch.distributed.fsdp import FSDPModule
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
@@ -24,9 +23,10 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.export import export_backbone
 from fairlab.backbones.trust import WEIGHTS
 from fairlab.data.seeding import seed_of
-from fairlab.distributed import gather_over_ranks
+from fairlab.distributed import empty_share_output, gather_over_ranks
 from fairlab.methods.loss_watch import LossWatch
 from fairlab.methods.optimizing import Decayed, linear, make_optimizer, make_schedule, takes_one_pass
+from fairlab.methods.sharding import empty_sharded_output, shard_by_block
 from fairlab.types import FairlabError
 
 
@@ -120,11 +120,20 @@ class Trained(OfEncoder, lightning.LightningModule):
     def configure_model(self) -> None:
         """Shard the weights over the processes if the trainer asks for it."""
         if self.device_mesh is not None and not isinstance(self, FSDPModule):
-            fully_shard(self, mesh=self.device_mesh["data_parallel"])
+            shard_by_block(self, self.device_mesh["data_parallel"], self.trainer.precision)
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         """Seed the random generator for the step."""
         torch.manual_seed(seed_of(self.seed, batch_idx * self.trainer.world_size + self.global_rank))
+
+    def empty_share(self, *shape: int) -> Tensor:
+        """Return the output for a share without items: empty, or 0 with a zero gradient for trained weights.
+
+        It is called once a step: sharded blocks are gathered in it, for which all processes wait for each other.
+        """
+        if isinstance(self, FSDPModule):
+            return empty_sharded_output(self, self.encoder, *shape)
+        return empty_share_output(self, *shape)
 
     def log_training(self, parts: Mapping[str, Tensor], size: int, items: Sequence[str] = ()) -> None:
         """Log ``loss`` and the other parts of a step, each over the whole batch.
@@ -242,24 +251,3 @@ def optimizer_steps(method: lightning.LightningModule) -> int:
     # The trainer's own estimate would create the loader before a resumed run knows which data it has used.
     batches: int = method.trainer.datamodule.total_batches  # type: ignore[attr-defined]
     return -(-batches // method.trainer.accumulate_grad_batches)
-
-
-def gather_sharded_weights(method: lightning.LightningModule) -> None:
-    """Restore whole weights in a method that was trained in shards, and turn it back into the original plain module."""
-    if not isinstance(method, FSDPModule):
-        return
-    method.reshard()
-    whole: dict[int, nn.Parameter] = {}
-    for module in list(method.modules()):
-        for name, value in list(module._parameters.items()):
-            if isinstance(value, DTensor):  # tied weights stay tied
-                if id(value) not in whole:
-                    whole[id(value)] = nn.Parameter(value.full_tensor().detach(), value.requires_grad)
-                module._parameters[name] = whole[id(value)]
-                module._load_state_dict_post_hooks.clear()
-    # fully_shard also added hooks, which would restore the shards, and a class ahead of the method's own.
-    for hooks in (method._forward_pre_hooks, method._forward_hooks):
-        hooks.clear()
-    for hooks in (method._state_dict_pre_hooks, method._load_state_dict_pre_hooks):
-        hooks.clear()
-    method.__class__ = type(method).__mro__[2]

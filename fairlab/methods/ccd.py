@@ -15,7 +15,7 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.hidden_states import train_only_the_encoder
 from fairlab.data.counterfactual import CounterfactualData, GroupBatch
-from fairlab.distributed import BatchShare, empty_share_output, mean_or_zero
+from fairlab.distributed import BatchShare, mean_or_zero
 from fairlab.losses.ccd import (
     Bandwidth,
     alignment_loss,
@@ -135,7 +135,8 @@ class CCD(Trained):
     def forward(self, batch: GroupBatch) -> tuple[Tensor, Tensor]:
         """Return the embeddings of a batch, all versions in one pass: attributes (B, A, D) and neutral (B, D)."""
         if not batch.ids:
-            return empty_share_output(self, 0, 2, self.encoder.width), empty_share_output(self, 0, self.encoder.width)
+            none = self.empty_share(0, 3, self.encoder.width)
+            return none[:, 1:], none[:, 0]
         embeddings = self.encoder(batch.input_ids, batch.attention_mask).float()  # distances need more than bf16
         embeddings = embeddings.unflatten(0, (len(batch.ids), -1))
         return embeddings[:, 1:], embeddings[:, 0]

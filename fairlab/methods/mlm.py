@@ -25,7 +25,7 @@ from fairlab.data.batch import Batch
 from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.data.packed import PackedText
 from fairlab.data.seeding import seed_of
-from fairlab.distributed import BatchShare, empty_share_output, rank, ranks
+from fairlab.distributed import BatchShare, rank, ranks
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.types import Bounds, FairlabError, NotNegative
 
@@ -206,7 +206,8 @@ class MLM(Trained):
         """Return the loss and its parts on a batch, and the logits of the chosen tokens (M, V)."""
         if not len(batch.positions):
             names = ("loss", "mlm_loss", *["preservation_loss"] * bool(self.preserve))
-            return {name: empty_share_output(self) for name in names}, empty_share_output(self, 0, 1)
+            none = self.empty_share()
+            return dict.fromkeys(names, none), none.expand(0, 1)
         model = self.encoder.model
         output = body(model)(input_ids=batch.input_ids, attention_mask=attention_of(batch, model.dtype))
         hidden_BTD = output.last_hidden_state

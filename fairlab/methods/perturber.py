@@ -15,7 +15,7 @@ from torchmetrics import MeanMetric
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
-from fairlab.distributed import BatchShare, empty_share_output, mean_or_zero
+from fairlab.distributed import BatchShare, mean_or_zero
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.rewriting.decoding import PERT_SEP, SEP, can_rewrite, is_decoder_alone, target_logits
 from fairlab.types import FairlabError, NotNegative
@@ -122,7 +122,7 @@ class PerturberTraining(Trained):
         """Return the cross-entropy of each token of the rewritings, (M,), and whether the token is changed, (M,)."""
         changed_M = batch.changed.flatten().index_select(0, batch.given)
         if not len(batch.targets):
-            return empty_share_output(self, 0), changed_M
+            return self.empty_share(0), changed_M
         logits_MV = target_logits(self.encoder, batch.input_ids, batch.attention_mask, batch.targets, batch.given)
         targets_M = batch.targets.flatten().index_select(0, batch.given)
         return nn.functional.cross_entropy(logits_MV.float(), targets_M, reduction="none"), changed_M

@@ -1,4 +1,4 @@
-"""Checkpoints to resume from and to select from, and compilation during training."""
+"""Checkpoints to resume from and to select from."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any
 
 import lightning
 import torch
-from lightning.pytorch.callbacks import Callback, Checkpoint
+from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
-from fairlab.backbones.backbone import Backbone, body
 from fairlab.data.batch_stream import batches_done
 from fairlab.distributed import sum_over_ranks
 from fairlab.run.early_stopping import EarlyStopping
@@ -107,25 +106,6 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the values of the continued run."""
         self.stopping.lowest, self.stopping.waited = state_dict["lowest"], state_dict["waited"]
-
-
-class Compiled(Callback):
-    """Compilation of a model's body (``torch.compile``) during training.
-
-    Args:
-        encoder: Backbone whose model is compiled; methods may have changed it by the time training begins.
-    """
-
-    def __init__(self, encoder: Backbone) -> None:
-        self.encoder = encoder
-
-    def on_fit_start(self, *_: Any) -> None:
-        """Compile the body in place at the first step, for batches of any length; its weights keep their names."""
-        body(self.encoder.model).compile(dynamic=True)
-
-    def on_fit_end(self, *_: Any) -> None:
-        """Restore the uncompiled model, so that measurement and export do not use the compiled one."""
-        body(self.encoder.model)._compiled_call_impl = None
 
 
 def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:

@@ -71,25 +71,26 @@ def make_trainer(
     from lightning.fabric.utilities.exceptions import MisconfigurationException
     from lightning.pytorch.callbacks import RichProgressBar
 
-    from fairlab.run.checkpoints import Checkpoints, Compiled
+    from fairlab.run.acceleration import Acceleration
+    from fairlab.run.checkpoints import Checkpoints
 
     hardware = {name: built(value) for name, value in plain(config.trainer).items() if name != "callbacks"}
-    every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile")
+    every = hardware.pop("checkpoint_every")
+    ways = {"attention": hardware.pop("attention"), "recompute": hardware.pop("recompute")}
+    ways["compiled"] = hardware.pop("compile")
     most = hardware.pop("max_steps", None)
     torch.set_float32_matmul_precision(hardware.pop("matmul_precision"))
     del hardware["device_batch_size"]
-    if hardware.get("strategy") == "fsdp":
-        from fairlab.run.launch.sharded import Sharded
-
-        hardware["strategy"] = Sharded()
+    if strategy := _strategy(hardware.get("strategy")):
+        hardware["strategy"] = strategy
     terminal = sys.stderr.isatty()
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     total_batches = data.total_batches
     bounds = [total_batches, method.steps, most]
     kept = Checkpoints(record.folder / "checkpoints", every, monitor=method.monitor, patience=method.patience)
     callbacks: list[Any] = [history, kept]
-    if compiled and method.measurable_before:
-        callbacks.append(Compiled(encoder))
+    if method.measurable_before:
+        callbacks.append(Acceleration(encoder, **ways))
     listed = plain(config.trainer).get("callbacks") or []
     named = {f"{number}": node for number, node in enumerate(listed if isinstance(listed, list) else [listed])}
     given = build_callbacks({**plain(config.get("callbacks") or {}), **named}, loggers)
@@ -113,6 +114,19 @@ def make_trainer(
         raise FairlabError(f"this trainer cannot run here: {' '.join(str(error).split())}; use trainer=cpu") from error
 
 
+def _strategy(name: Any) -> Any:
+    """Return Lightning's strategy for ``fsdp`` and ``ddp`` with our settings; None for another name."""
+    if name == "fsdp":
+        from fairlab.run.launch.sharded import Sharded
+
+        return Sharded()
+    if name == "ddp":
+        from lightning.pytorch.strategies import DDPStrategy
+
+        return DDPStrategy(gradient_as_bucket_view=True)  # without copies of the gradients
+    return None
+
+
 def slow_precision(trainer: lightning.Trainer) -> list[str]:
     """Return a warning if mixed precision costs time on this processor; see :func:`slower_bfloat16`."""
     if trainer.precision != "bf16-mixed" or trainer.strategy.root_device.type != "cpu":
@@ -133,7 +147,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
     import torch
     from lightning.fabric.utilities.exceptions import MisconfigurationException
 
-    from fairlab.methods.base import gather_sharded_weights
+    from fairlab.methods.sharding import gather_sharded_weights
 
     if isinstance(method, FittedMethod):
         method.fit(data)

@@ -44,7 +44,9 @@ class Steps(TypedDict):
 
     checkpoint_every: Count
     matmul_precision: Literal["highest", "high", "medium"]
+    attention: str | None
     compile: bool
+    recompute: Literal["none", "full", "selective"]
     device_batch_size: Count | None
     num_nodes: NotRequired[Count]
     max_steps: NotRequired[Count | None]
