@@ -87,8 +87,9 @@ def empty_share_output(module: nn.Module, *shape: int) -> Tensor:
     """
     # A parameter with a mesh is one of a sharded block, which is not gathered here.
     trained = (one for one in module.parameters() if one.requires_grad and not hasattr(one, "device_mesh"))
-    zero = sum(parameter.flatten()[:1].sum() for parameter in trained) * 0.0
-    return zero.expand(shape)  # type: ignore[union-attr]
+    first = next(module.parameters())
+    zero = sum((parameter.flatten()[:1].sum() for parameter in trained), start=first.new_zeros(())) * 0.0
+    return zero.expand(shape)
 
 
 class BatchShare:
