@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -65,31 +66,18 @@ def mean_or_zero(values: Tensor) -> Tensor:
     return values.mean() if len(values) else values.sum()
 
 
-def own_items(batch: Batch, items: int) -> Batch:
-    """Return the items of a batch that this process works on (possibly empty): every ``ranks()``-th, from its rank on.
+def own_share(items: Sequence[Value]) -> Sequence[Value]:
+    """Return the items of a whole batch that this process works on: every ``ranks()``-th, from its rank on."""
+    return items[rank() :: ranks()]
 
-    Args:
-        batch: Data class of tensors and lists that hold the same number of consecutive rows for every item.
-        items: Number of items in the batch.
-    """
-    if ranks() == 1:
-        return batch
 
-    def of(values: Any) -> Any:
-        if values is None:
-            return None
-        each = len(values) // items
-        kept = [item * each + row for item in range(rank(), items, ranks()) for row in range(each)]
-        return [values[row] for row in kept] if isinstance(values, list) else values[kept]
+def without_items(batch: Batch) -> Batch:
+    """Return an empty share: a batch, a data class of tensors, lists and other values, without its rows."""
+
+    def of(value: Any) -> Any:
+        return value[:0] if isinstance(value, list) or hasattr(value, "new_empty") else value
 
     return replace(batch, **{field.name: of(getattr(batch, field.name)) for field in fields(batch)})  # type: ignore
-
-
-def in_batch_order(rows: Tensor, total: int) -> Tensor:
-    """Return ``total`` rows, with this process's rows at their positions in the batch and 0 elsewhere."""
-    whole = rows.new_zeros((total, *rows.shape[1:]))
-    whole[rank() :: ranks()] = rows
-    return whole
 
 
 def empty_share_output(module: nn.Module, *shape: int) -> Tensor:
@@ -97,9 +85,11 @@ def empty_share_output(module: nn.Module, *shape: int) -> Tensor:
 
     A process without items must still take part when gradients are combined, and models reject empty batches.
     """
-    trained = (parameter for parameter in module.parameters() if parameter.requires_grad)
-    zero = sum(parameter.flatten()[:1].sum() for parameter in trained) * 0.0
-    return zero.expand(shape)  # type: ignore[union-attr]
+    # A parameter with a mesh is one of a sharded block, which is not gathered here.
+    trained = (one for one in module.parameters() if one.requires_grad and not hasattr(one, "device_mesh"))
+    first = next(module.parameters())
+    zero = sum((parameter.flatten()[:1].sum() for parameter in trained), start=first.new_zeros(())) * 0.0
+    return zero.expand(shape)
 
 
 class BatchShare:
@@ -116,8 +106,10 @@ class BatchShare:
     def __init__(self, weight: float | Tensor, device: torch.device) -> None:
         import torch
 
-        # With a single process, this code does not wait for a GPU.
-        held = torch.as_tensor(weight, dtype=torch.float64, device=device if ranks() > 1 else None)
+        # A number is filled in on the device, and with a single process it stays on the CPU, so no copy is waited for.
+        if not isinstance(weight, torch.Tensor):
+            weight = torch.full((), weight, dtype=torch.float64, device=device if ranks() > 1 else "cpu")
+        held = weight.to(torch.float64)
         self.total = sum_over_ranks(held)
         self.fraction = held / self.total.clamp(min=torch.finfo(torch.float64).tiny)
 

@@ -58,7 +58,7 @@ def work(config: DictConfig, record: Record) -> None:
         from fairlab.benchmarks.axes import follow_axes
         from fairlab.reporting.report import write_report
         from fairlab.reporting.tables.marks import training_notes
-        from fairlab.run.checkpoints import History
+        from fairlab.run.history import History
 
         quieten()
         seed_everything(config.seed, workers=True, verbose=False)
@@ -71,7 +71,7 @@ def work(config: DictConfig, record: Record) -> None:
         refuse_changed_step(record, parts)
         record.provenance |= environment() | inputs | {"parts_of_a_step": parts}
         data.write(record.folder)
-        untrained, history = method.digest(), History()
+        untrained, history = method.digest(), History(record.folder / "checkpoints")
         trainer = make_trainer(config, record, history, start.model, method, data, parts)
         print(start.announcement(inputs["data"], parts), *slow_precision(trainer), sep="\n")
 

@@ -248,13 +248,15 @@ class Timed:
         command = Command(name, "fairlab.train", arguments, variables or {})
 
         def figures(found: dict[str, Record]) -> dict[str, Any]:
-            measured = dict(found[name].provenance["throughput"])
+            record = found[name]
+            measured = dict(record.provenance["throughput"])
+            measured["memory_bytes"] = record.provenance["stages"]["training"]["gpu_peak_bytes"]
             if model:
                 each = flops(self.models[model], length or self.how.length, adapters=adapters)
                 measured["share_of_peak"] = measured["tokens_per_second"] * each / self.peak
             planned_bytes = planned("train", name, arguments).memory
             measured["planned_memory_bytes"] = planned_bytes.total if planned_bytes else None
-            measured["last_loss"] = losses(found[name])[-1]
+            measured["last_loss"] = losses(record)[-1]
             return measured
 
         return Part(name, title, seconds, (command,), figures, alone=True)

@@ -113,7 +113,7 @@ def ours(method: MLM, optimizer: torch.optim.Optimizer, batches: list[TextBatch]
     """The method's steps."""
     for number, batch in enumerate(batches):
         with torch.autocast("cpu", torch.bfloat16):
-            parts, _ = method.losses(batch, "train", number)
+            parts, _ = method.losses(method.masked(batch, "train", number), "train")
         step(parts["loss"], method.encoder.model, optimizer)
 
 

@@ -24,7 +24,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from torch.utils.data import DataLoader
 from transformers import AutoTokenizer
 
 from fairlab.augmentation.perturbed_text import PerturbedText
@@ -115,13 +114,12 @@ def batches_a_second(file: Path, kept: Path) -> dict[str, float]:
 
     Their start is left out: the clock runs from the first batch on.
     """
-    own = data(file, kept).train_dataloader()
+    own = data(file, kept)
     rates: dict[str, list[float]] = {str(workers): [] for workers in WORKERS}
     for _ in range(REPEATS):
         for workers in WORKERS:
-            batches = iter(
-                DataLoader(own.dataset, batch_sampler=own.batch_sampler, collate_fn=own.collate_fn, num_workers=workers)
-            )
+            own.num_workers = workers
+            batches = iter(own.train_dataloader())
             next(batches)
             started = time.perf_counter()
             taken = sum(1 for _ in islice(batches, TIMED))

@@ -26,9 +26,17 @@ TOKENS_PER_BATCH = 2048
 REMEMBERED = 2**26  # maximum number of cached embedding values; 256 MiB
 
 
-def pad(token_ids: Sequence[Sequence[int] | NDArray[np.int64]], padding_id: int) -> tuple[Tensor, Tensor]:
-    """Pad token ids of N texts to the longest, T, and return them (N, T) with their attention mask (N, T)."""
-    longest = max(len(ids) for ids in token_ids)
+def pad(
+    token_ids: Sequence[Sequence[int] | NDArray[np.int64]], padding_id: int, width: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """Pad token ids of N texts to ``width`` T, and return them (N, T) with their attention mask (N, T).
+
+    Args:
+        token_ids: Token ids of each text.
+        padding_id: Token id of the padding.
+        width: Number of tokens, at least that of the longest text; None takes that number.
+    """
+    longest = max(len(ids) for ids in token_ids) if width is None else width
     input_ids = torch.full((len(token_ids), longest), padding_id)
     attention_mask = torch.zeros(len(token_ids), longest, dtype=torch.long)
     for row, ids in enumerate(token_ids):

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader
 
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch import Batch
-from fairlab.data.batch_stream import Loading, batches_done, loader
+from fairlab.data.batch_stream import Loading, batches_done
 from fairlab.data.batching import AlternatingBatches, BucketedBatches
 from fairlab.data.counterfactual import CounterfactualData, GroupBatch
 from fairlab.data.text import SENTENCE_END, read
@@ -208,12 +208,12 @@ class AttributeSentences(Loading):
         tokens = sum(len(sentence.token_ids) for sentence in sentences)
         return {"sentences": count, "tokens": count * tokens // len(sentences)}
 
-    def train_dataloader(self) -> DataLoader[int]:
+    def train_dataloader(self) -> DataLoader[Any]:
         """Return batches of all epochs as one stream; a resumed run skips those it has used."""
         done = batches_done(self.trainer)
         return self._loader("train", self._batches(skip=done))
 
-    def val_dataloader(self) -> DataLoader[int]:
+    def val_dataloader(self) -> DataLoader[Any]:
         """Return batches of the validation sentences, kind by kind, always in the same order."""
         batches: list[list[int]] = []
         start = 0
@@ -228,11 +228,11 @@ class AttributeSentences(Loading):
         lengths = [[len(sentence.token_ids) for sentence in kind] for kind in self.by_kind["train"]]
         return AlternatingBatches(lengths, self.batch_size, epochs=self.epochs, seed=self.seed, skip=skip)
 
-    def _loader(self, split: str, batches: Iterable[list[int]]) -> DataLoader[int]:
-        def collate(chosen: list[Sentence]) -> SentenceBatch:
-            return SentenceBatch.of(chosen, self.encoder.padding_id)
+    def _loader(self, split: str, batches: Iterable[list[int]]) -> DataLoader[Any]:
+        def share(positions: list[int]) -> SentenceBatch:
+            return SentenceBatch.of([self.sentences[split][one] for one in positions], self.encoder.padding_id)
 
-        return loader(self.sentences[split], batches, collate, self.num_workers)
+        return self.make_loader(split, batches, share)
 
 
 def tokenized(found: Sequence[Found], encoder: Backbone) -> list[Sentence]:

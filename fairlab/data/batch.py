@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any, Self
 
@@ -12,9 +13,15 @@ from torch import Tensor
 class Batch:
     """A batch of training items: a dataclass of tensors and their metadata."""
 
-    def to(self, device: torch.device, non_blocking: bool = False) -> Self:
-        """Return the batch with its tensors on another device."""
+    def to(self, device: torch.device, non_blocking: bool = True) -> Self:
+        """Return the batch with its tensors on another device; a copy from pinned memory is not waited for."""
+        return self._with(lambda tensor: tensor.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> Self:
+        """Return the batch with its tensors in pinned memory, from which a GPU copies while the process goes on."""
+        return self._with(Tensor.pin_memory)
+
+    def _with(self, change: Callable[[Tensor], Tensor]) -> Self:
         batch: Any = self
         values = {field.name: getattr(batch, field.name) for field in fields(batch)}
-        tensors = {name: value for name, value in values.items() if isinstance(value, Tensor)}
-        return replace(batch, **{name: one.to(device, non_blocking=non_blocking) for name, one in tensors.items()})
+        return replace(batch, **{name: change(one) for name, one in values.items() if isinstance(one, Tensor)})

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import lightning
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 
 from fairlab.data.batching import BucketedBatches
-from fairlab.distributed import own_items
+from fairlab.distributed import own_share, without_items
 from fairlab.protocols import TrainingData
+
+AHEAD = 2  # batches that the thread makes before they are used
 
 
 def batches_done(trainer: lightning.Trainer | None) -> int:
@@ -21,42 +25,99 @@ def batches_done(trainer: lightning.Trainer | None) -> int:
     return int(trainer.fit_loop.epoch_loop.batch_progress.current.ready) if trainer else 0
 
 
-def loader(
-    items: Any, batches: Iterable[list[int]], collate: Callable[[list[Any]], Any], workers: int = 0
-) -> DataLoader[Any]:
-    """Return a loader of batches of items, by position; each process of a run gets its share of every batch.
+class Numbered:
+    """Batches of positions with their numbers in the stream, counted from the start of an uninterrupted run.
 
     Args:
-        items: sequence of items; a range if the positions themselves are collated.
-        batches: the positions of the items in each batch.
-        collate: function from the items of a batch to the batch.
-        workers: number of processes that prepare batches; 0 uses this process. The batches are the same.
+        batches: positions of the items in each batch; ``skip`` batches at the start are left out if it says so.
     """
 
-    def shared(chosen: list[Any]) -> Any:
-        return own_items(
-            collate(chosen), len(chosen)
-        )  # cut after padding, so that results do not depend on the number of processes
+    def __init__(self, batches: Iterable[list[int]]) -> None:
+        self.batches = batches
 
-    # A separate generator keeps the loader from using the global one, which a resumed run could not repeat.
-    return DataLoader(
-        items,
-        batch_sampler=batches,
-        collate_fn=shared,
-        generator=torch.Generator(),
-        num_workers=workers,
-        multiprocessing_context="fork" if workers else None,  # collated items need not be picklable
-    )
+    def __len__(self) -> int:
+        """Return the number of batches, including skipped ones."""
+        return len(self.batches)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[tuple[int, list[int]]]:
+        """Yield number and positions of each batch."""
+        return enumerate(self.batches, start=getattr(self.batches, "skip", 0))
+
+
+class BatchMaker(Dataset[Any]):
+    """Dataset whose items are whole batches, made from their number and positions."""
+
+    def __init__(self, make: Callable[[int, list[int]], Any]) -> None:
+        self.make = make
+
+    def __getitem__(self, key: tuple[int, list[int]]) -> Any:
+        """Return a batch."""
+        return self.make(*key)
+
+
+class Loader(DataLoader[Any]):
+    """Loader of batches, made ahead of their use by a thread, or by ``num_workers`` processes."""
+
+    def __iter__(self) -> Any:
+        """Yield the batches in order."""
+        batches = super().__iter__()
+        return batches if self.num_workers else made_ahead(batches)
+
+
+def made_ahead(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield batches that a thread makes, up to ``AHEAD`` of them before they are used; its errors are raised here."""
+    end = object()
+    with ThreadPoolExecutor(1) as thread:
+        waiting = deque(thread.submit(next, batches, end) for _ in range(AHEAD))
+        while (batch := waiting.popleft().result()) is not end:
+            waiting.append(thread.submit(next, batches, end))
+            yield batch
 
 
 class Loading(lightning.LightningDataModule, TrainingData):
-    """Training data with batches from :func:`loader`.
+    """Training data with batches from a :class:`Loader`.
 
     Attributes:
-        num_workers: number of processes that prepare batches; 0 uses the training process.
+        num_workers: number of processes that prepare batches; 0 uses a thread of the training process.
+        transform: function that a method applies to each batch where batches are made. Its arguments are the batch,
+            its split and its number; None leaves batches unchanged.
     """
 
     num_workers: int = 0
+    transform: Callable[[Any, str, int], Any] | None = None
+
+    def make_loader(
+        self, split: str, batches: Iterable[list[int]], share: Callable[[list[int]], Any]
+    ) -> DataLoader[Any]:
+        """Return a loader of batches, of which each process of a run gets its share.
+
+        Args:
+            split: split of the items.
+            batches: the positions of the items in each whole batch.
+            share: function from these positions to this process's share.
+        """
+
+        def make(number: int, positions: list[int]) -> Any:
+            batch = share(positions)
+            return batch if self.transform is None else self.transform(batch, split, number)
+
+        on_gpu = self.trainer is not None and self.trainer.strategy.root_device.type == "cuda"
+        # A separate generator keeps the loader from using the global one, which a resumed run could not repeat.
+        return Loader(
+            BatchMaker(make),
+            batch_size=None,
+            sampler=Numbered(batches),
+            collate_fn=unchanged,
+            generator=torch.Generator(),
+            num_workers=self.num_workers,
+            multiprocessing_context="fork" if self.num_workers else None,  # what makes batches need not be picklable
+            pin_memory=on_gpu,
+        )
+
+
+def unchanged(batch: Any) -> Any:
+    """Return a batch unchanged."""
+    return batch
 
 
 class Streamed(Loading):
@@ -80,21 +141,26 @@ class Streamed(Loading):
     def collate(self, split: str, positions: list[int]) -> Any:
         """Return the batch of the items at these positions of a split."""
 
+    def share(self, split: str, positions: list[int]) -> Any:
+        """Return this process's share of the batch of the items at these positions; only its own items are made."""
+        own = list(own_share(positions))
+        return self.collate(split, own) if own else without_items(self.collate(split, positions[:1]))
+
     @property
     def total_batches(self) -> int:
         """Return the number of training batches over all epochs."""
         return len(self._batches("train", self.epochs))
 
-    def train_dataloader(self) -> DataLoader[int]:
+    def train_dataloader(self) -> DataLoader[Any]:
         """Return batches of all epochs as one stream; a resumed run skips those it has used."""
         return self._loader("train", self._batches("train", self.epochs, skip=batches_done(self.trainer)))
 
-    def val_dataloader(self) -> DataLoader[int]:
+    def val_dataloader(self) -> DataLoader[Any]:
         """Return batches of the held-out items, always in the same order."""
         return self._loader("validation", self._batches("validation", epochs=1))
 
     def _batches(self, split: str, epochs: int, skip: int = 0) -> BucketedBatches:
         return BucketedBatches(self.lengths(split), self.batch_size, epochs=epochs, seed=self.seed, skip=skip)
 
-    def _loader(self, split: str, batches: BucketedBatches) -> DataLoader[int]:
-        return loader(range(len(batches.lengths)), batches, partial(self.collate, split), self.num_workers)
+    def _loader(self, split: str, batches: BucketedBatches) -> DataLoader[Any]:
+        return self.make_loader(split, batches, partial(self.share, split))

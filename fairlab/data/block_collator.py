@@ -23,12 +23,14 @@ class PackedBatch(Batch):
             keeps entries apart.
         targets: the next token of the same entry, (B, T); ``NOT_SCORED`` at the last one and at padding.
         positions: position of each block in its split, (B,).
+        scored: place of each of the M tokens with a target in the flattened (B * T,) batch, (M,).
     """
 
     input_ids: Tensor
     position_ids: Tensor
     targets: Tensor
     positions: Tensor
+    scored: Tensor
 
 
 def collated(blocks: Sequence[Sequence[Sequence[int]]], positions: Sequence[int], padding_id: int) -> PackedBatch:
@@ -45,4 +47,5 @@ def collated(blocks: Sequence[Sequence[Sequence[int]]], positions: Sequence[int]
             position_ids[row, start:end] = torch.arange(len(piece))
             targets[row, start : end - 1] = torch.tensor(piece[1:])
             start = end
-    return PackedBatch(input_ids, position_ids, targets, torch.tensor(positions))
+    scored = (targets != NOT_SCORED).flatten().nonzero().squeeze(1)
+    return PackedBatch(input_ids, position_ids, targets, torch.tensor(positions), scored)

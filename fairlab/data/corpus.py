@@ -13,6 +13,7 @@ from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch import Batch
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.text import SENTENCE_END, SHORTEST, held_out, join_sentences, read
+from fairlab.distributed import own_share
 from fairlab.protocols import TextAugmentation
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
@@ -28,11 +29,16 @@ class TextBatch(Batch):
         input_ids: token ids (B, T), padded.
         attention_mask: mask (B, T), 0 at padding.
         positions: position of each text in its split, (B,).
+        texts: number of texts in the whole batch, over all processes; None if these are all.
+        documents: number of each token's document (B, T), which alone it attends to, and -1 at padding; None if tokens
+            attend to their whole text.
     """
 
     input_ids: Tensor
     attention_mask: Tensor
     positions: Tensor
+    texts: int | None = None
+    documents: Tensor | None = None
 
 
 class Corpus(Streamed):
@@ -149,8 +155,17 @@ class Corpus(Streamed):
 
     def collate(self, split: str, positions: list[int]) -> TextBatch:
         """Return the texts, padded."""
-        rows = [self.token_ids[split][position] for position in positions]
-        return TextBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions))
+        return self._padded(split, positions, positions)
+
+    def share(self, split: str, positions: list[int]) -> TextBatch:
+        """Return this process's texts, padded to the longest of the whole batch, so that masks fit it."""
+        return self._padded(split, positions, own_share(positions))
+
+    def _padded(self, split: str, positions: Sequence[int], own: Sequence[int]) -> TextBatch:
+        token_ids = self.token_ids[split]
+        width = max(len(token_ids[position]) for position in positions)
+        texts = pad([token_ids[position] for position in own], self.encoder.padding_id, width)
+        return TextBatch(*texts, positions=torch.tensor(own, dtype=torch.long), texts=len(positions))
 
 
 def _check(paths: Sequence[str], windows: Sequence[int], validation: float, batch_size: int, limit: int | None) -> None:

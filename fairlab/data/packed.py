@@ -6,24 +6,26 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerBase
 
-from fairlab.backbones.backbone import Backbone, pad
-from fairlab.data.batch_stream import Loading, batches_done, loader
+from fairlab.backbones.backbone import Backbone
+from fairlab.data.batch_stream import Loading, batches_done
 from fairlab.data.block_order import BlockBatches
 from fairlab.data.corpus import SPLITS, TextBatch
 from fairlab.data.prepared import FORMAT, NAME
 from fairlab.data.preparing import PartMaker, prepare
 from fairlab.data.text import text_files
 from fairlab.data.word_tokens import tokenizer_sha256
+from fairlab.distributed import own_share
 from fairlab.files import sha256
 from fairlab.protocols import DescribedAugmentation, TextAugmentation
 from fairlab.text.fingerprints import Fingerprints
@@ -60,6 +62,10 @@ class PackedText(Loading):
         passage: maximal number of tokens of a passage, unless a single sentence is longer.
         block: length of a block in tokens, special ones included; None takes the encoder's ``max_length``.
         validation: share of the passages held out, above 0 and below 1.
+        separators: whether the tokenizer's separator follows every document: a row, or a file of running text.
+        across_documents: whether tokens attend to other documents of their block; False needs ``separators``.
+        validation_tokens: number of held-out tokens that a validation reads, in whole batches of random blocks, the
+            same each time; None reads all.
         batch_size: number of blocks in a training batch, over all processes.
         limit_characters: number of characters of the original text to read, from the first; None reads all.
         prepared: folder in which prepared texts are kept, each in a folder of its own, or one such folder. Text is
@@ -94,49 +100,67 @@ class PackedText(Loading):
         seed: int,
         prepared: str | None = None,
         num_proc: int = 1,
+        separators: bool = False,
+        across_documents: bool = True,
+        validation_tokens: int | None = None,
         augmentation: TextAugmentation | None = None,
     ) -> None:
         super().__init__()
         self.block = encoder.max_length if block is None else block
         _check(paths, twin, self.block, encoder, validation)
-        _check_counts(passage, batch_size, limit_characters, num_proc)
+        _check_counts(
+            passage=passage,
+            batch_size=batch_size,
+            limit_characters=limit_characters,
+            num_proc=num_proc,
+            validation_tokens=validation_tokens,
+        )
         if augmentation is not None and not isinstance(augmentation, TextAugmentation):
             raise FairlabError("this augmentation works on counterfactual groups, not on text: augmentation=none")
+        if not (separators or across_documents):
+            raise FairlabError("data.across_documents=false needs data.separators=true, by which documents are told")
         self.paths = list(paths)
+        self.separator = int(encoder.tokenizer.sep_token_id) if separators else None  # type: ignore[call-overload]
+        self.across_documents = across_documents
         self.augmentation = augmentation if twin == "perturbed" else None
         self.batch_size = batch_size
+        self.validation_tokens = validation_tokens
         self.encoder = encoder
         self.epochs = epochs
         self.seed = seed
         self.sources = [file for path in self.paths for file in _files(path)]
         decides = {"passage": passage, "validation": validation, "twin": twin, "field": field, "original": original}
         decides |= {"limit_characters": limit_characters}
-        made_of = {
-            "format": FORMAT,
-            **tokenizer_facts(encoder.tokenizer),
-            **augmentation_facts(self.augmentation),
-            **decides,
-        }
-        if made_of["augmentation"] == UNKNOWN:
-            prepared = None
-        self._private = None if prepared else tempfile.TemporaryDirectory()
-        self.folder = prepared_folder(Path(prepared or self._private.name), made_of, self.sources)  # type: ignore[union-attr]
-        maker = partial(
-            PartMaker,
-            encoder.tokenizer,
-            dtype="uint16" if len(encoder.tokenizer) <= 2**16 else "uint32",
-            passage=passage,
-            validation=validation,
-            twin=twin,
-            augmentation=self.augmentation,
-        )
-        self.manifest = prepare(self.folder, made_of, self.sources, maker, num_proc)
+        if separators:  # a key of its own, so that text prepared without separators keeps its folder
+            decides["separators"] = True
+        self._prepare(decides, prepared, num_proc)
         self.tokens = {split: self.manifest.tokens(self.folder, split) for split in SPLITS}
         for split in SPLITS:
             if not self.blocks(split):
                 raise FairlabError(
                     f"{', '.join(self.paths)} leave no text for {split}; give more text or change data.validation"
                 )
+
+    def _prepare(self, decides: dict[str, Any], prepared: str | None, num_proc: int) -> None:
+        """Open the prepared text in a folder within ``prepared``, or prepare it first."""
+        tokenizer = self.encoder.tokenizer
+        described = augmentation_facts(self.augmentation)
+        made_of = {"format": FORMAT, **tokenizer_facts(tokenizer), **described, **decides}
+        if made_of["augmentation"] == UNKNOWN:
+            prepared = None
+        self._private = None if prepared else tempfile.TemporaryDirectory()
+        self.folder = prepared_folder(Path(prepared or self._private.name), made_of, self.sources)  # type: ignore[union-attr]
+        maker = partial(
+            PartMaker,
+            tokenizer,
+            dtype="uint16" if len(tokenizer) <= 2**16 else "uint32",
+            passage=decides["passage"],
+            validation=decides["validation"],
+            twin=decides["twin"],
+            augmentation=self.augmentation,
+            separator=self.separator,
+        )
+        self.manifest = prepare(self.folder, made_of, self.sources, maker, num_proc)
 
     def blocks(self, split: str) -> int:
         """Return the number of blocks of a split; the last block may be shorter."""
@@ -183,7 +207,7 @@ class PackedText(Loading):
         """Return the number of blocks and tokens in one pass over the training blocks."""
         return {"blocks": self.blocks("train"), "tokens": len(self.tokens["train"])}
 
-    def train_dataloader(self) -> DataLoader[int]:
+    def train_dataloader(self) -> DataLoader[Any]:
         """Return batches of all epochs as one stream; a resumed run skips those it has used.
 
         Twins use the number of blocks that the original text fills. If a perturbed text fills more, the last blocks are
@@ -199,20 +223,46 @@ class PackedText(Loading):
         )
         return self._loader("train", batches)
 
-    def val_dataloader(self) -> DataLoader[int]:
-        """Return blocks of the held-out passages, always in the same order."""
-        return self._loader("validation", BlockBatches(self.blocks("validation"), self.batch_size, epochs=1, seed=0))
+    def val_dataloader(self) -> DataLoader[Any]:
+        """Return blocks of the held-out passages, always the same ones in the same order."""
+        batches = BlockBatches(self.blocks("validation"), self.batch_size, epochs=1, seed=0)
+        if self.validation_tokens is None:
+            return self._loader("validation", batches)
+        taken = -(-self.validation_tokens // (self.block - 2))
+        first = range(min(len(batches), -(-taken // self.batch_size)))
+        return self._loader("validation", [batches.batch(number) for number in first])
 
-    def _loader(self, split: str, batches: BlockBatches) -> DataLoader[int]:
-        tokenizer = self.encoder.tokenizer
-        first, last = tokenizer("")["input_ids"]
+    def _loader(self, split: str, batches: Iterable[list[int]]) -> DataLoader[Any]:
+        first, last = self.encoder.tokenizer("")["input_ids"]
         tokens, room = self.tokens[split], self.block - 2
 
-        def collate(positions: list[int]) -> TextBatch:
-            rows = [np.concatenate([[first], tokens.read(k * room, (k + 1) * room), [last]]) for k in positions]
-            return TextBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions))
+        def share(positions: list[int]) -> TextBatch:
+            own = own_share(positions)
+            width = 2 + max(min(room, len(tokens) - position * room) for position in positions)
+            input_ids = np.full((len(own), width), self.encoder.padding_id)
+            attention_mask = np.zeros((len(own), width), np.int64)
+            for row, position in enumerate(own):
+                ids = tokens.read(position * room, (position + 1) * room)
+                end = len(ids) + 1
+                input_ids[row, 0], input_ids[row, 1:end], input_ids[row, end] = first, ids, last
+                attention_mask[row, : end + 1] = 1
+            texts = torch.from_numpy(input_ids), torch.from_numpy(attention_mask)
+            documents = None
+            if self.separator is not None and not self.across_documents:
+                documents = documents_of(*texts, self.separator)
+            positions_B = torch.tensor(own, dtype=torch.long)
+            return TextBatch(*texts, positions_B, texts=len(positions), documents=documents)
 
-        return loader(range(self.blocks(split)), batches, collate, self.num_workers)
+        return self.make_loader(split, batches, share)
+
+
+def documents_of(input_ids: Tensor, attention_mask: Tensor, separator: int) -> Tensor:
+    """Return the number of each token's document in its block (B, T), and -1 at padding.
+
+    A separator belongs to the document that it ends.
+    """
+    ends = (input_ids == separator).long()
+    return (ends.cumsum(dim=1) - ends).masked_fill(attention_mask == 0, -1)
 
 
 def prepared_folder(root: Path, made_of: Mapping[str, Any], sources: Sequence[Path]) -> Path:
@@ -266,9 +316,7 @@ def _check(paths: Sequence[str], twin: str, block: int, encoder: Backbone, valid
         raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
 
 
-def _check_counts(passage: int, batch_size: int, limit_characters: int | None, num_proc: int) -> None:
-    if min(passage, batch_size, num_proc, 1 if limit_characters is None else limit_characters) < 1:
-        raise FairlabError(
-            "data.passage, data.batch_size, data.limit_characters and data.num_proc must be at least 1: "
-            f"{passage}, {batch_size}, {limit_characters}, {num_proc}"
-        )
+def _check_counts(**counts: int | None) -> None:
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise FairlabError(f"data.{name} must be at least 1, not {count}")

@@ -236,12 +236,14 @@ class PairBatch(Batch):
         attention_mask: mask (B, S), 0 at padding.
         targets: token ids of the rewritings (B, T), ``IGNORED`` at padding.
         changed: boolean (B, T), whether a target token is not in the original text.
+        given: place of each of the M target tokens without padding in the flattened (B * T,) batch, (M,).
     """
 
     input_ids: Tensor
     attention_mask: Tensor
     targets: Tensor
     changed: Tensor
+    given: Tensor
 
 
 class PerturbationPairs(Streamed):
@@ -353,4 +355,5 @@ class PerturbationPairs(Streamed):
         sources = pad([row.source for row in rows], self.encoder.padding_id)
         targets, _ = pad([row.target for row in rows], IGNORED)
         changed, _ = pad([row.changed for row in rows], 0)
-        return PairBatch(*sources, targets, changed.bool())
+        given = (targets != IGNORED).flatten().nonzero().squeeze(1)
+        return PairBatch(*sources, targets, changed.bool(), given)

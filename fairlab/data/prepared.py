@@ -36,6 +36,7 @@ DECIDES = {
     "field": "another data.field",
     "original": "another data.original",
     "limit_characters": "another data.limit_characters",
+    "separators": "another data.separators",
 }
 
 

@@ -42,12 +42,13 @@ Pair = tuple[str, str]  # the original text, and its replacement in the corpus
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage: its original text and id, its sentences if they are known, and its replacement."""
+    """A passage: its original text and id, its sentences if they are known, its replacement, and if a document."""
 
     original: str
     there: str
     ids: NDArray[np.int64]
     sentences: list[str] | None
+    is_document: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,14 @@ class TextPart:
         paragraphs: running text.
         rows: rows that are whole passages; either this or ``paragraphs`` is empty.
         room: maximal number of characters of original text, up to the end of a passage; None takes all.
+        ends: whether a file of running text, which is one document, ends here.
     """
 
     number: int
     paragraphs: list[str]
     rows: list[Pair]
     room: int | None
+    ends: bool = False
 
 
 @dataclass
@@ -79,6 +82,7 @@ class PartMaker:
         validation: share of the passages held out.
         twin: ``original`` ignores the replacement of a passage.
         augmentation: augmentation that rewrites a training passage.
+        separator: token id after the last token of a document; None leaves it out.
     """
 
     tokenizer: PreTrainedTokenizerBase
@@ -88,6 +92,7 @@ class PartMaker:
     validation: float
     twin: str
     augmentation: TextAugmentation | None
+    separator: int | None = None
 
     def __post_init__(self) -> None:
         self.ids = WordTokens(self.tokenizer)
@@ -115,7 +120,7 @@ class PartMaker:
         for start in range(0, len(rows), AT_ONCE):
             lot = rows[start : start + AT_ONCE]
             for (original, there), ids in zip(lot, self.ids([original for original, _ in lot]), strict=True):
-                yield Passage(original, there, ids, None)
+                yield Passage(original, there, ids, None, is_document=True)
 
     def make(self, part: TextPart) -> Made:
         """Write the shard of a part unless it is finished; return its counts and training fingerprints."""
@@ -137,7 +142,8 @@ class PartMaker:
         while lot := list(islice(passages, TOGETHER)):
             found["passages"] += len(lot)
             held = [held_out(passage.original, self.validation) for passage in lot]
-            ids["validation"] += [passage.ids for passage, out in zip(lot, held, strict=True) if out]
+            for passage in (passage for passage, out in zip(lot, held, strict=True) if out):
+                ids["validation"] += [passage.ids, *self._separators(passage.is_document)]
             training = [passage for passage, out in zip(lot, held, strict=True) if not out]
             for passage, text in zip(training, self._texts(training), strict=True):
                 if text != passage.original:
@@ -146,13 +152,21 @@ class PartMaker:
                     seen.add(passage.sentences)
                 else:
                     seen.add_running([text])
-                found["original_tokens"] += len(passage.ids)
-                ids["train"].append(passage.ids)
+                ends = self._separators(passage.is_document)
+                found["original_tokens"] += len(passage.ids) + len(ends)
+                ids["train"] += [passage.ids, *ends]
         for (place, _), made in zip(replaced, self.ids([text for _, text in replaced]), strict=True):
             ids["train"][place] = made
         found["passages_changed"] = len(replaced)
+        for rows in filter(None, ids.values()):
+            rows += self._separators(part.ends)
+        found["original_tokens"] += len(self._separators(part.ends)) * bool(ids["train"])
         shard = {split: self._write(f"{split}-{part.number:05}.tokens", rows) for split, rows in ids.items()}
         return {**found, "files": {split: entry for split, entry in shard.items() if entry["tokens"]}}, seen
+
+    def _separators(self, ends: bool) -> list[NDArray[np.int64]]:
+        """Return the separator as a list of one row of tokens if a document ends; else an empty list."""
+        return [np.array([self.separator])] if ends and self.separator is not None else []
 
     def _texts(self, passages: Sequence[Passage]) -> list[str]:
         """Return the replacement of each passage."""
@@ -299,7 +313,7 @@ def text_parts(sources: Sequence[Path], field: str, original: str, limit: int | 
                 length += len(item[0] if rows else item)
             if lot and (item is None or length >= PART or (limit is not None and before + length >= limit)):
                 room = None if limit is None else limit - before
-                yield TextPart(number, [] if rows else lot, lot if rows else [], room)
+                yield TextPart(number, [] if rows else lot, lot if rows else [], room, ends=item is None and not rows)
                 number, before, lot, length = number + 1, before + length, [], 0
                 if limit is not None and before >= limit:
                     return

@@ -6,7 +6,7 @@ training steps. Both derive from :class:`OfEncoder` and implement :class:`fairla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,7 @@ import lightning
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
-from torch.distributed.fsdp import FSDPModule, fully_shard
-from torch.distributed.tensor import DTensor
+from torch.distributed.fsdp import FSDPModule
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
@@ -24,7 +23,10 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.export import export_backbone
 from fairlab.backbones.trust import WEIGHTS
 from fairlab.data.seeding import seed_of
+from fairlab.distributed import empty_share_output, gather_over_ranks
+from fairlab.methods.loss_watch import LossWatch
 from fairlab.methods.optimizing import Decayed, linear, make_optimizer, make_schedule, takes_one_pass
+from fairlab.methods.sharding import empty_sharded_output, shard_by_block
 from fairlab.types import FairlabError
 
 
@@ -100,6 +102,7 @@ class Trained(OfEncoder, lightning.LightningModule):
             own.
         schedule: Callable that makes the learning-rate schedule; None keeps the learning rate constant.
         decayed: Weights that decay, ``all`` or ``matrices``.
+        items_are: Name of the items of a batch, plural, for error messages.
     """
 
     seed: int
@@ -108,46 +111,81 @@ class Trained(OfEncoder, lightning.LightningModule):
     optimizer: Callable[..., Optimizer] = torch.optim.AdamW
     schedule: Callable[..., LRScheduler] | None = partial(linear)
     decayed: Decayed = "all"
+    items_are = "items"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.losses_seen = LossWatch(self.refuse_not_finite)
 
     def configure_model(self) -> None:
         """Shard the weights over the processes if the trainer asks for it."""
         if self.device_mesh is not None and not isinstance(self, FSDPModule):
-            fully_shard(self, mesh=self.device_mesh["data_parallel"])
+            shard_by_block(self, self.device_mesh["data_parallel"], self.trainer.precision)
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         """Seed the random generator for the step."""
         torch.manual_seed(seed_of(self.seed, batch_idx * self.trainer.world_size + self.global_rank))
 
-    def log_training(self, parts: Mapping[str, Tensor], size: int) -> None:
+    def empty_share(self, *shape: int) -> Tensor:
+        """Return the output for a share without items: empty, or 0 with a zero gradient for trained weights.
+
+        It is called once a step: sharded blocks are gathered in it, for which all processes wait for each other.
+        """
+        if isinstance(self, FSDPModule):
+            return empty_sharded_output(self, self.encoder, *shape)
+        return empty_share_output(self, *shape)
+
+    def log_training(self, parts: Mapping[str, Tensor], size: int, items: Sequence[str] = ()) -> None:
         """Log ``loss`` and the other parts of a step, each over the whole batch.
+
+        The run's history passes them on to loggers, so that nothing waits for the device here. An infinite or NaN loss
+        is found within ``CHECK_EVERY`` batches, and before a validation or a checkpoint.
 
         Args:
             parts: Values to log by name, including ``loss``.
             size: Number of items in this process's share of the batch.
+            items: Names of these items, for the error message.
 
         Raises:
-            FairlabError: The loss is not finite.
+            FairlabError: The loss of this batch, or of an earlier one, is not finite.
         """
-        self.stop_unless_finite(parts["loss"])
-        self.log_dict({f"train/{name}": value for name, value in parts.items()}, batch_size=size)
-        self.log("loss", parts["loss"], prog_bar=True, logger=False, batch_size=size)
+        self.losses_seen.add(self.global_step + 1, parts["loss"], items)
+        self.log_dict({f"train/{name}": value for name, value in parts.items()}, batch_size=size, logger=False)
 
-    def stop_unless_finite(self, loss: Tensor, name: str = "loss", where: str = "") -> None:
-        """Stop the run if the loss is infinite or NaN.
+    def on_validation_start(self) -> None:
+        """Check the losses of the preceding steps."""
+        self.losses_seen.check()
+
+    def on_train_end(self) -> None:
+        """Check the losses of the last steps."""
+        self.losses_seen.check()
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Check the losses that led to the checkpoint's weights."""
+        self.losses_seen.check()
+
+    def refuse_not_finite(self, loss: float, step: int, items: Sequence[str], name: str = "loss") -> None:
+        """Raise an error about a loss that is infinite or NaN.
 
         Args:
             loss: Loss of the whole batch.
-            name: Name of the loss in the error message.
-            where: Further text about the batch for the error message.
+            step: Number of the step.
+            items: Names of the items in this process's share of the batch, or empty.
+            name: Name of the loss.
 
         Raises:
-            FairlabError: The loss is not finite.
+            FairlabError: Always.
         """
+        where = ", ".join(one for of_process in gather_over_ranks(list(items)) for one in of_process)
+        raise FairlabError(
+            f"the {name} became {loss} at step {step}{f', in the {self.items_are} {where}' if where else ''}; "
+            f"{'look at their texts or ' if where else ''}lower method.lr"
+        )
+
+    def refuse_validation_loss(self, loss: Tensor, items: Sequence[str] = ()) -> None:
+        """Raise an error if a validation loss is infinite or NaN; see :meth:`refuse_not_finite`."""
         if not torch.isfinite(loss):
-            raise FairlabError(
-                f"the {name} became {loss.item()} at step {self.global_step + 1}{where}; "
-                f"{'look at their texts or ' if where else ''}lower method.lr"
-            )
+            self.refuse_not_finite(loss.item(), self.global_step + 1, items, "validation loss")
 
     @property
     def trained_weights(self) -> list[nn.Parameter]:
@@ -213,24 +251,3 @@ def optimizer_steps(method: lightning.LightningModule) -> int:
     # The trainer's own estimate would create the loader before a resumed run knows which data it has used.
     batches: int = method.trainer.datamodule.total_batches  # type: ignore[attr-defined]
     return -(-batches // method.trainer.accumulate_grad_batches)
-
-
-def gather_sharded_weights(method: lightning.LightningModule) -> None:
-    """Restore whole weights in a method that was trained in shards, and turn it back into the original plain module."""
-    if not isinstance(method, FSDPModule):
-        return
-    method.reshard()
-    whole: dict[int, nn.Parameter] = {}
-    for module in list(method.modules()):
-        for name, value in list(module._parameters.items()):
-            if isinstance(value, DTensor):  # tied weights stay tied
-                if id(value) not in whole:
-                    whole[id(value)] = nn.Parameter(value.full_tensor().detach(), value.requires_grad)
-                module._parameters[name] = whole[id(value)]
-                module._load_state_dict_post_hooks.clear()
-    # fully_shard also added hooks, which would restore the shards, and a class ahead of the method's own.
-    for hooks in (method._forward_pre_hooks, method._forward_hooks):
-        hooks.clear()
-    for hooks in (method._state_dict_pre_hooks, method._load_state_dict_pre_hooks):
-        hooks.clear()
-    method.__class__ = type(method).__mro__[2]

@@ -21,9 +21,9 @@ from fairlab.backbones.backbone import Backbone, body
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.quantization import dequantize, quantize, refuse_without_cuda
 from fairlab.backbones.scoring import apply_head
-from fairlab.data.block_collator import NOT_SCORED, PackedBatch
+from fairlab.data.block_collator import PackedBatch
 from fairlab.data.entries import Entries
-from fairlab.distributed import BatchShare, empty_share_output
+from fairlab.distributed import BatchShare
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.methods.optimizing import linear
 from fairlab.types import CannotScore, FairlabError, NotNegative
@@ -139,12 +139,12 @@ class CausalLMTuning(Trained):
     def loss(self, batch: PackedBatch) -> tuple[Tensor, int]:
         """Return the mean cross-entropy of a batch, in nats, and the number M of tokens it averages over."""
         if not len(batch.positions):
-            return empty_share_output(self), 0
+            return self.empty_share(), 0
         model = self.encoder.model
         output = body(model)(input_ids=batch.input_ids, position_ids=batch.position_ids, use_cache=False)
-        scored_BT = batch.targets != NOT_SCORED
-        logits_MV = apply_head(model, output, output.last_hidden_state[scored_BT]).float()
-        targets_M = batch.targets[scored_BT]
+        hidden_MD = output.last_hidden_state.flatten(0, 1).index_select(0, batch.scored)
+        logits_MV = apply_head(model, output, hidden_MD).float()
+        targets_M = batch.targets.flatten().index_select(0, batch.scored)
         total = nn.functional.cross_entropy(logits_MV, targets_M, reduction="sum")
         return total / max(1, len(targets_M)), len(targets_M)
 
@@ -169,8 +169,10 @@ class CausalLMTuning(Trained):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Keep the trained weights only."""
-        trained = self.trained_names()
-        checkpoint["state_dict"] = {name: checkpoint["state_dict"][name] for name in trained}
+        super().on_save_checkpoint(checkpoint)
+        weights, trained = checkpoint["state_dict"], set(self.trained_names())
+        # Of a sharded model, rank 0 alone has the weights.
+        checkpoint["state_dict"] = {name: value for name, value in weights.items() if name in trained}
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Load the trained weights and leave the frozen weights unchanged.

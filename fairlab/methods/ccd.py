@@ -15,7 +15,7 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.hidden_states import train_only_the_encoder
 from fairlab.data.counterfactual import CounterfactualData, GroupBatch
-from fairlab.distributed import BatchShare, empty_share_output, gather_over_ranks, mean_or_zero
+from fairlab.distributed import BatchShare, mean_or_zero
 from fairlab.losses.ccd import (
     Bandwidth,
     alignment_loss,
@@ -72,6 +72,7 @@ class CCD(Trained):
 }"""
     optimizer = torch.optim.Adam  # section 4
     schedule = None
+    items_are = "groups"
     rho: Tensor
 
     def __init__(
@@ -124,7 +125,8 @@ class CCD(Trained):
         texts = [text for group in train for text in group.texts]
         embeddings = self.encoder.embed(texts, progress="original embeddings").unflatten(0, (len(train), -1))
         validation = [group.texts[0] for group in data.groups["validation"]]
-        self.original = {"train": embeddings[:, 0], "validation": self.encoder.embed(validation)}
+        device = self.trainer.strategy.root_device
+        self.original = {"train": embeddings[:, 0].to(device), "validation": self.encoder.embed(validation).to(device)}
         attributes, neutral = embeddings[:, 1:], embeddings[:, 0]
         self.rho.fill_(bandwidth(distances_to_neutral(attributes, neutral), self.rho_mode))
         if self.neutral == "batch":
@@ -133,7 +135,8 @@ class CCD(Trained):
     def forward(self, batch: GroupBatch) -> tuple[Tensor, Tensor]:
         """Return the embeddings of a batch, all versions in one pass: attributes (B, A, D) and neutral (B, D)."""
         if not batch.ids:
-            return empty_share_output(self, 0, 2, self.encoder.width), empty_share_output(self, 0, self.encoder.width)
+            none = self.empty_share(0, 3, self.encoder.width)
+            return none[:, 1:], none[:, 0]
         embeddings = self.encoder(batch.input_ids, batch.attention_mask).float()  # distances need more than bf16
         embeddings = embeddings.unflatten(0, (len(batch.ids), -1))
         return embeddings[:, 1:], embeddings[:, 0]
@@ -141,7 +144,7 @@ class CCD(Trained):
     def losses(self, batch: GroupBatch, split: str) -> tuple[Tensor, dict[str, Tensor], Tensor]:
         """Return the training loss, its parts over all processes' shares, and the distances to neutral (B, A)."""
         attributes_BAD, neutral_BD = self(batch)
-        original_BD = self.original[split][batch.positions.cpu()].to(neutral_BD.device)
+        original_BD = self.original[split][batch.positions]
         bias = mean_or_zero(bias_loss(attributes_BAD, neutral_BD, self.rho))
         representation = mean_or_zero(representation_loss(neutral_BD, original_BD))
         parts = {"bias_loss": bias, "representation_loss": representation}
@@ -157,21 +160,18 @@ class CCD(Trained):
         share = BatchShare(len(batch.ids), loss.device)
         parts["loss"] = loss
         parts = {name: share.mean(value) for name, value in parts.items()}
-        if not torch.isfinite(parts["loss"]):
-            groups = ", ".join(name for ids in gather_over_ranks(batch.ids) for name in ids)
-            name = "loss" if split == "train" else "validation loss"
-            self.stop_unless_finite(parts["loss"], name, f", in the groups {groups}")
         return share.loss(loss), parts, distances_to_neutral(attributes_BAD, neutral_BD).detach()
 
     def training_step(self, batch: GroupBatch, batch_idx: int) -> Tensor:
         """Compute equation 4 on one batch."""
         loss, parts, _ = self.losses(batch, "train")
-        self.log_training(parts, len(batch.ids))
+        self.log_training(parts, len(batch.ids), batch.ids)
         return loss
 
     def validation_step(self, batch: GroupBatch, batch_idx: int) -> None:
         """Compute the same losses, and the CCED gap, on held-out groups."""
         _, parts, distances_BA = self.losses(batch, "validation")
+        self.refuse_validation_loss(parts["loss"], batch.ids)
         self.validation_gap.update(distances_BA)
         values = {f"validation/{name}": value for name, value in parts.items()}
         self.log_dict(values, batch_size=int(BatchShare(len(batch.ids), self.device).total))

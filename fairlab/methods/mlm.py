@@ -7,6 +7,7 @@ Shape letters: B texts, T tokens, M chosen tokens, V vocabulary, D embedding wid
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -20,15 +21,39 @@ from fairlab.backbones.backbone import Backbone, body
 from fairlab.backbones.dropout import set_dropout
 from fairlab.backbones.masked_lm import with_masked_lm_head
 from fairlab.backbones.scoring import apply_head
+from fairlab.data.batch import Batch
 from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.data.packed import PackedText
 from fairlab.data.seeding import seed_of
-from fairlab.distributed import BatchShare, empty_share_output, in_batch_order, rank, ranks
+from fairlab.distributed import BatchShare, rank, ranks
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.types import Bounds, FairlabError, NotNegative
 
 SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest is shown unchanged
 WORD_STARTS = ("Ġ", "▁")  # prefixes of word-initial tokens in byte-level and sentencepiece vocabularies
+
+
+@dataclass(frozen=True)
+class MaskedBatch(Batch):
+    """Batch of B texts with M tokens chosen for prediction.
+
+    Attributes:
+        input_ids: token ids as the model sees them (B, T), padded.
+        attention_mask: mask (B, T), 0 at padding.
+        positions: position of each text in its split, (B,).
+        chosen: place of each chosen token in the flattened (B * T,) batch, (M,).
+        targets: token id of each chosen token, (M,).
+        padded: whether any token is padding.
+        documents: number of each token's document, see :class:`TextBatch`; None if tokens attend to their whole text.
+    """
+
+    input_ids: Tensor
+    attention_mask: Tensor
+    positions: Tensor
+    chosen: Tensor
+    targets: Tensor
+    padded: bool
+    documents: Tensor | None = None
 
 
 Decay = Annotated[float, Bounds(0, 0.999999)]  # decay rate of a moving average
@@ -131,17 +156,20 @@ class MLM(Trained):
             return
         device = self.trainer.strategy.root_device
         self.encoder.to(device)
+        self.special_ids = torch.tensor(self.encoder.tokenizer.all_special_ids)
+        self.mask_id = int(self.encoder.tokenizer.mask_token_id)  # type: ignore[call-overload]
         if device.type == "cpu":  # on short texts 1.5 times as fast as the fused kernel, whose backward is slow
             self.encoder.model.set_attn_implementation("eager")
         data: Corpus | PackedText = self.trainer.datamodule  # type: ignore[attr-defined]
+        data.transform = self.masked
         if self.whole_words:
-            self.continues_V = word_continuations(self.encoder.tokenizer).to(device)
+            self.continues_V = word_continuations(self.encoder.tokenizer)
         if self.preserve:
             if isinstance(data, PackedText):
                 raise FairlabError("blocks of running text have no embeddings to keep; set method.preserve=0")
             with self.trainer.precision_plugin.forward_context():
                 self.original = {
-                    split: self.encoder.embed(texts, progress="original embeddings")
+                    split: self.encoder.embed(texts, progress="original embeddings").to(device)
                     for split, texts in data.texts.items()
                 }
         torch.manual_seed(self.seed)
@@ -149,53 +177,56 @@ class MLM(Trained):
         if self.rank is not None:
             add_adapters(self.encoder.model, self.rank)
 
-    def masked(self, batch: TextBatch, split: str, number: int) -> tuple[Tensor, Tensor]:
-        """Return the batch as the model sees it, masked by ``number``, and which tokens were chosen; both (B, T).
+    def masked(self, batch: TextBatch, split: str, number: int) -> MaskedBatch:
+        """Return a batch with masks drawn by ``number``, on the CPU, where batches are made.
 
         The masks of a batch shared by several processes are drawn for the whole batch, so that they match the masks of
-        a single process.
+        a single process. They do not depend on the device, and the number of chosen tokens is known without waiting for
+        it.
         """
-        tokenizer = self.encoder.tokenizer
-        training, device = split == "train", batch.input_ids.device
-        input_ids = in_batch_order(batch.input_ids, int(BatchShare(len(batch.input_ids), device).total))
+        training = split == "train"
         seen, chosen = mask_tokens(
-            input_ids,
-            torch.isin(input_ids, torch.tensor(tokenizer.all_special_ids, device=device)),
+            batch.input_ids,
+            torch.isin(batch.input_ids, self.special_ids),
             share=self.mask_share,
             as_mask=SHOWN_AS_MASK if training else 1.0,
             as_random=SHOWN_AS_RANDOM if training else 0.0,
-            mask_id=int(tokenizer.mask_token_id),  # type: ignore[call-overload]
-            vocabulary=len(tokenizer),
-            continues=self.continues_V[input_ids] if self.whole_words else None,
-            generator=torch.Generator(self.device).manual_seed(seed_of(self.seed, number)),
+            mask_id=self.mask_id,
+            vocabulary=len(self.encoder.tokenizer),
+            continues=self.continues_V[batch.input_ids] if self.whole_words else None,
+            generator=torch.Generator().manual_seed(seed_of(self.seed, number)),
+            of_texts=batch.texts,
         )
-        return seen[rank() :: ranks()], chosen[rank() :: ranks()]
+        places = chosen.flatten().nonzero().squeeze(1)
+        targets = batch.input_ids.flatten()[places]
+        padded = not bool(batch.attention_mask.all())
+        return MaskedBatch(seen, batch.attention_mask, batch.positions, places, targets, padded, batch.documents)
 
-    def losses(self, batch: TextBatch, split: str, number: int) -> tuple[dict[str, Tensor], Tensor]:
-        """Return the loss and its parts on a batch masked by ``number``, and whether each token was recovered (M,)."""
-        input_ids_BT, chosen_BT = self.masked(batch, split, number)
+    def losses(self, batch: MaskedBatch, split: str) -> tuple[dict[str, Tensor], Tensor]:
+        """Return the loss and its parts on a batch, and the logits of the chosen tokens (M, V)."""
         if not len(batch.positions):
             names = ("loss", "mlm_loss", *["preservation_loss"] * bool(self.preserve))
-            return {name: empty_share_output(self) for name in names}, chosen_BT.flatten()
+            none = self.empty_share()
+            return dict.fromkeys(names, none), none.expand(0, 1)
         model = self.encoder.model
-        output = body(model)(input_ids=input_ids_BT, attention_mask=batch.attention_mask)
+        output = body(model)(input_ids=batch.input_ids, attention_mask=attention_of(batch, model.dtype))
         hidden_BTD = output.last_hidden_state
-        logits_MV = apply_head(model, output, hidden_BTD[chosen_BT]).float()
-        targets_M = batch.input_ids[chosen_BT]
-        mlm = nn.functional.cross_entropy(logits_MV, targets_M, reduction="sum") / max(1, len(targets_M))
+        logits_MV = apply_head(model, output, hidden_BTD.flatten(0, 1).index_select(0, batch.chosen)).float()
+        total = nn.functional.cross_entropy(logits_MV, batch.targets, reduction="sum")
+        mlm = total / max(1, len(batch.targets))
         parts = {"loss": mlm, "mlm_loss": mlm}
         if self.preserve:
             embedding_BD = self.encoder.pool(hidden_BTD, batch.attention_mask).float()
-            original_BD = self.original[split][batch.positions.cpu()].to(embedding_BD.device)
+            original_BD = self.original[split][batch.positions]
             parts["preservation_loss"] = 1 - torch.cosine_similarity(embedding_BD, original_BD).mean()
             parts["loss"] = mlm + self.preserve * parts["preservation_loss"]
-        return parts, logits_MV.argmax(dim=-1) == targets_M
+        return parts, logits_MV
 
-    def training_step(self, batch: TextBatch, batch_idx: int) -> Tensor:
+    def training_step(self, batch: MaskedBatch, batch_idx: int) -> Tensor:
         """Return the loss on one batch."""
-        parts, found = self.losses(batch, "train", batch_idx)
+        parts, _ = self.losses(batch, "train")
         # The number of masked tokens differs between processes, so each part has its own share.
-        tokens, texts = BatchShare(len(found), self.device), BatchShare(len(batch.positions), self.device)
+        tokens, texts = BatchShare(len(batch.targets), self.device), BatchShare(len(batch.positions), self.device)
         shares = {name: texts if name == "preservation_loss" else tokens for name in parts}
         whole = {name: shares[name].mean(value) for name, value in parts.items()}
         loss = tokens.loss(parts["mlm_loss"])
@@ -205,11 +236,11 @@ class MLM(Trained):
         self.log_training(whole, len(batch.positions))
         return loss
 
-    def validation_step(self, batch: TextBatch, batch_idx: int) -> None:
+    def validation_step(self, batch: MaskedBatch, batch_idx: int) -> None:
         """Compute the same losses on held-out texts, and the number of correctly predicted masked tokens."""
-        parts, found = self.losses(batch, "validation", batch_idx)
-        self.mlm_mean.update(parts["mlm_loss"], weight=len(found))
-        self.accuracy_mean.update(found.float())
+        parts, logits_MV = self.losses(batch, "validation")
+        self.mlm_mean.update(parts["mlm_loss"], weight=len(batch.targets))
+        self.accuracy_mean.update((logits_MV.argmax(dim=-1) == batch.targets).float())
         self.preservation_mean.update(parts.get("preservation_loss", 0.0), weight=len(batch.positions))
 
     def on_validation_epoch_end(self) -> None:
@@ -237,6 +268,18 @@ class MLM(Trained):
         return super().facts() | {"trained_parameters": self.trained_parameters}
 
 
+def attention_of(batch: MaskedBatch, dtype: torch.dtype) -> Tensor | None:
+    """Return the attention mask of a batch: (B, T), or (B, 1, T, T), added to the scores, to keep documents apart.
+
+    None for whole texts without padding: attention then takes the fastest kernel, and nothing asks the device whether
+    the mask is full.
+    """
+    if batch.documents is not None:
+        apart = batch.documents[:, None, :, None] != batch.documents[:, None, None, :]
+        return torch.zeros(apart.shape, dtype=dtype, device=apart.device).masked_fill(apart, torch.finfo(dtype).min)
+    return batch.attention_mask if batch.padded else None
+
+
 def word_continuations(tokenizer: PreTrainedTokenizerBase) -> Tensor:
     """Return whether each token of the vocabulary, (V,), continues the preceding word."""
     tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
@@ -259,11 +302,12 @@ def mask_tokens(
     vocabulary: int,
     generator: torch.Generator,
     continues: Tensor | None = None,
+    of_texts: int | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Choose tokens to predict and hide them.
 
     Args:
-        input_ids: Token ids of the texts, (B, T).
+        input_ids: Token ids of this process's texts, (B, T).
         special: Boolean (B, T), True at tokens that cannot be chosen.
         share: Probability with which each of the other tokens is chosen.
         as_mask: Share of the chosen tokens shown as the mask.
@@ -273,16 +317,19 @@ def mask_tokens(
         generator: Random generator of every draw, on the device of ``input_ids``.
         continues: Boolean (B, T), whether a token continues the preceding word. If present, words are chosen whole;
             None chooses tokens.
+        of_texts: Number of texts in the whole batch, for all of which values are drawn; None means B.
 
     Returns:
         Token ids as the model sees them, and whether each token was chosen; both (B, T).
     """
-    shape, device = input_ids.shape, input_ids.device
+    shape, device = (of_texts or len(input_ids), input_ids.shape[1]), input_ids.device
     drawn = torch.rand(shape, generator=generator, device=device)
+    shown = torch.rand(shape, generator=generator, device=device)
+    random_ids = torch.randint(vocabulary, shape, generator=generator, device=device)
+    if of_texts is not None:
+        drawn, shown, random_ids = (values[rank() :: ranks()] for values in (drawn, shown, random_ids))
     if continues is not None:
         drawn = drawn.gather(1, (~continues).cumsum(dim=1).sub(1).clamp(min=0))  # one draw for all tokens of a word
     chosen = (drawn < share) & ~special
-    shown = torch.rand(shape, generator=generator, device=device)
-    random_ids = torch.randint(vocabulary, shape, generator=generator, device=device)
     hidden = torch.where(chosen & (shown < as_mask), mask_id, input_ids)
     return torch.where(chosen & (shown >= as_mask) & (shown < as_mask + as_random), random_ids, hidden), chosen

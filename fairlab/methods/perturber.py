@@ -15,9 +15,9 @@ from torchmetrics import MeanMetric
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
-from fairlab.distributed import BatchShare, empty_share_output, mean_or_zero
+from fairlab.distributed import BatchShare, mean_or_zero
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
-from fairlab.rewriting.decoding import IGNORED, PERT_SEP, SEP, can_rewrite, is_decoder_alone, target_logits
+from fairlab.rewriting.decoding import PERT_SEP, SEP, can_rewrite, is_decoder_alone, target_logits
 from fairlab.types import FairlabError, NotNegative
 
 
@@ -120,12 +120,12 @@ class PerturberTraining(Trained):
 
     def losses(self, batch: PairBatch) -> tuple[Tensor, Tensor]:
         """Return the cross-entropy of each token of the rewritings, (M,), and whether the token is changed, (M,)."""
+        changed_M = batch.changed.flatten().index_select(0, batch.given)
         if not len(batch.targets):
-            return empty_share_output(self, 0), batch.changed.flatten()
-        given_NT = batch.targets != IGNORED
-        logits_MV = target_logits(self.encoder, batch.input_ids, batch.attention_mask, batch.targets)
-        losses_M = nn.functional.cross_entropy(logits_MV.float(), batch.targets[given_NT], reduction="none")
-        return losses_M, batch.changed[given_NT]
+            return self.empty_share(0), changed_M
+        logits_MV = target_logits(self.encoder, batch.input_ids, batch.attention_mask, batch.targets, batch.given)
+        targets_M = batch.targets.flatten().index_select(0, batch.given)
+        return nn.functional.cross_entropy(logits_MV.float(), targets_M, reduction="none"), changed_M
 
     def training_step(self, batch: PairBatch, batch_idx: int) -> Tensor:
         """Return the loss on one batch."""

@@ -212,7 +212,7 @@ class PrototypeDebiasing(Trained, ABC):
         self.bias_mean.reset()
         self.representation_mean.reset()
         loss = self.weighted(parts)
-        self.stop_unless_finite(loss, "validation loss")
+        self.refuse_validation_loss(loss)
         self.log_dict({f"validation/{name}": value for name, value in ({"loss": loss} | parts).items()})
 
     def facts(self) -> dict[str, object]:

@@ -20,7 +20,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, outputs, refuse_projection, with_classifier
 from fairlab.data.labelled_tasks import LabelledBatch, LabelledTexts
 from fairlab.data.published.tasks import Task
-from fairlab.distributed import BatchShare, empty_share_output, gather_over_ranks
+from fairlab.distributed import BatchShare, gather_over_ranks
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.methods.debiasing.base import Debiasing
 from fairlab.methods.optimizing import linear
@@ -130,9 +130,7 @@ class SequenceClassifier(Trained):
     def forward(self, batch: LabelledBatch) -> Tensor:
         """Return outputs (B, L), one per label or answer, or (B,) scores for a task with scores."""
         if not len(batch.labels):
-            return (
-                empty_share_output(self, 0, len(self.task.labels)) if self.task.labels else empty_share_output(self, 0)
-            )
+            return self.empty_share(0, len(self.task.labels)) if self.task.labels else self.empty_share(0)
         values = outputs(self.encoder.model, batch.input_ids, batch.attention_mask, batch.segments)
         return values.view(len(batch.labels), -1) if self.task.labels else values.squeeze(-1)
 

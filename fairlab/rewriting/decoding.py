@@ -81,13 +81,26 @@ def shifted(backbone: Backbone, targets_NT: Tensor) -> Tensor:
     return torch.cat([torch.full_like(targets_NT[:, :1], start(backbone)), before], dim=1)
 
 
-def target_logits(backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor, targets_NT: Tensor) -> Tensor:
-    """Return the logits (M, V) of non-padding targets, row by row, each given its input and the targets before it."""
+def target_logits(
+    backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor, targets_NT: Tensor, given_M: Tensor | None = None
+) -> Tensor:
+    """Return the logits (M, V) of non-padding targets, row by row, each given its input and the targets before it.
+
+    Args:
+        backbone: Encoder-decoder or causal LM.
+        input_ids_NS: Token ids of the inputs.
+        mask_NS: Mask of the inputs, 0 at padding.
+        targets_NT: Token ids, with :data:`IGNORED` at padding.
+        given_M: Place of each non-padding target in the flattened (N * T,) targets; None finds them, for which the
+            process waits for the device.
+    """
     model, given_NT = backbone.model, targets_NT != IGNORED
+    if given_M is None:
+        given_M = given_NT.flatten().nonzero().squeeze(1)
     seen_NT = shifted(backbone, targets_NT)
     if not is_decoder_alone(model):
         logits_NTV: Tensor = model(input_ids=input_ids_NS, attention_mask=mask_NS, decoder_input_ids=seen_NT).logits
-        return logits_NTV[given_NT]
+        return logits_NTV.flatten(0, 1).index_select(0, given_M)
     mask = torch.cat([mask_NS, given_NT.to(mask_NS)], dim=1)
     output = body(model)(
         input_ids=torch.cat([input_ids_NS, seen_NT], dim=1),
@@ -96,7 +109,7 @@ def target_logits(backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor, tar
         use_cache=False,
     )
     states_NT = output.last_hidden_state[:, input_ids_NS.shape[1] :]
-    return apply_head(model, output, states_NT[given_NT])
+    return apply_head(model, output, states_NT.flatten(0, 1).index_select(0, given_M))
 
 
 def counted_positions(mask_NS: Tensor) -> Tensor:

@@ -1,63 +1,21 @@
-"""Training history, and the checkpoints to resume from and to select from."""
+"""Checkpoints to resume from and to select from."""
 
 from __future__ import annotations
 
 import os
 import signal
-import time
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import lightning
 import torch
-from lightning.pytorch.callbacks import Callback, Checkpoint
+from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
-from fairlab.backbones.backbone import Backbone, body
 from fairlab.data.batch_stream import batches_done
 from fairlab.distributed import sum_over_ranks
 from fairlab.run.early_stopping import EarlyStopping
-
-
-class History(Callback):
-    """Loss of every training step and metrics of every validation, stored in checkpoints.
-
-    Attributes:
-        rows: One dictionary per logged step, ``{"step": ..., name: value, ...}``, in order.
-        seconds: Wall time per training step, of this process only.
-    """
-
-    def __init__(self) -> None:
-        self.rows: list[dict[str, float]] = []
-        self.seconds: list[float] = []
-        self._started = 0.0
-
-    def on_train_batch_start(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Start the clock of a step."""
-        self._started = time.perf_counter()
-
-    def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Add a training row."""
-        self.seconds.append(time.perf_counter() - self._started)
-        self._add(trainer, "train/")
-
-    def on_validation_end(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Add a validation row."""
-        self._add(trainer, "validation/")
-
-    def _add(self, trainer: lightning.Trainer, prefix: str) -> None:
-        values = {name: float(value) for name, value in trainer.callback_metrics.items() if name.startswith(prefix)}
-        self.rows.append({"step": trainer.global_step, **values})
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the rows so far, for the checkpoint."""
-        return {"rows": list(self.rows)}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the rows of the continued run."""
-        self.rows = list(state_dict["rows"])
-
 
 LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
 
@@ -148,25 +106,6 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the values of the continued run."""
         self.stopping.lowest, self.stopping.waited = state_dict["lowest"], state_dict["waited"]
-
-
-class Compiled(Callback):
-    """Compilation of a model's body (``torch.compile``) during training.
-
-    Args:
-        encoder: Backbone whose model is compiled; methods may have changed it by the time training begins.
-    """
-
-    def __init__(self, encoder: Backbone) -> None:
-        self.encoder = encoder
-
-    def on_fit_start(self, *_: Any) -> None:
-        """Compile the body in place at the first step, for batches of any length; its weights keep their names."""
-        body(self.encoder.model).compile(dynamic=True)
-
-    def on_fit_end(self, *_: Any) -> None:
-        """Restore the uncompiled model, so that measurement and export do not use the compiled one."""
-        body(self.encoder.model)._compiled_call_impl = None
 
 
 def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # torch, Lightning and transformers are imported lazily so th
     import lightning
 
     from fairlab.data.counterfactual import CounterfactualData
-    from fairlab.run.checkpoints import History
+    from fairlab.run.history import History
 
 SLOWER = 1.2  # a run warns from this ratio of bfloat16 to float32 time
 
@@ -67,27 +67,30 @@ def make_trainer(
         FairlabError: a value of ``trainer`` is wrong, or the machine does not meet its requirements.
     """
     import lightning
+    import torch
     from lightning.fabric.utilities.exceptions import MisconfigurationException
     from lightning.pytorch.callbacks import RichProgressBar
 
-    from fairlab.run.checkpoints import Checkpoints, Compiled
+    from fairlab.run.acceleration import Acceleration
+    from fairlab.run.checkpoints import Checkpoints
 
     hardware = {name: built(value) for name, value in plain(config.trainer).items() if name != "callbacks"}
-    every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile")
+    every = hardware.pop("checkpoint_every")
+    ways = {"attention": hardware.pop("attention"), "recompute": hardware.pop("recompute")}
+    ways["compiled"] = hardware.pop("compile")
     most = hardware.pop("max_steps", None)
+    torch.set_float32_matmul_precision(hardware.pop("matmul_precision"))
     del hardware["device_batch_size"]
-    if hardware.get("strategy") == "fsdp":
-        from fairlab.run.launch.sharded import Sharded
-
-        hardware["strategy"] = Sharded()
+    if strategy := _strategy(hardware.get("strategy")):
+        hardware["strategy"] = strategy
     terminal = sys.stderr.isatty()
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     total_batches = data.total_batches
     bounds = [total_batches, method.steps, most]
     kept = Checkpoints(record.folder / "checkpoints", every, monitor=method.monitor, patience=method.patience)
     callbacks: list[Any] = [history, kept]
-    if compiled and method.measurable_before:
-        callbacks.append(Compiled(encoder))
+    if method.measurable_before:
+        callbacks.append(Acceleration(encoder, **ways))
     listed = plain(config.trainer).get("callbacks") or []
     named = {f"{number}": node for number, node in enumerate(listed if isinstance(listed, list) else [listed])}
     given = build_callbacks({**plain(config.get("callbacks") or {}), **named}, loggers)
@@ -111,6 +114,19 @@ def make_trainer(
         raise FairlabError(f"this trainer cannot run here: {' '.join(str(error).split())}; use trainer=cpu") from error
 
 
+def _strategy(name: Any) -> Any:
+    """Return Lightning's strategy for ``fsdp`` and ``ddp`` with our settings; None for another name."""
+    if name == "fsdp":
+        from fairlab.run.launch.sharded import Sharded
+
+        return Sharded()
+    if name == "ddp":
+        from lightning.pytorch.strategies import DDPStrategy
+
+        return DDPStrategy(gradient_as_bucket_view=True)  # without copies of the gradients
+    return None
+
+
 def slow_precision(trainer: lightning.Trainer) -> list[str]:
     """Return a warning if mixed precision costs time on this processor; see :func:`slower_bfloat16`."""
     if trainer.precision != "bf16-mixed" or trainer.strategy.root_device.type != "cpu":
@@ -131,7 +147,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
     import torch
     from lightning.fabric.utilities.exceptions import MisconfigurationException
 
-    from fairlab.methods.base import gather_sharded_weights
+    from fairlab.methods.sharding import gather_sharded_weights
 
     if isinstance(method, FittedMethod):
         method.fit(data)
@@ -155,9 +171,9 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
             f"{last} holds another model than the one of this run; put the run's own checkpoint back, or remove it to "
             "train from the start"
         ) from error
-    if not history.rows:
+    if not history.last:
         raise FairlabError("training ended before its first step; give more by trainer.max_steps or +trainer.max_time")
-    if "validation/loss" not in history.rows[-1]:
+    if "validation/loss" not in history.last:
         trainer.validate(method, data, verbose=False)  # so that the last weights are also candidates
     if not checkpoint_is_intact(folder / "best.ckpt"):
         raise FairlabError(f"{folder / 'best.ckpt'} is damaged; remove {folder} and continue the run: it trains again")
@@ -169,18 +185,8 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
 
 
 def throughput(data: CounterfactualData, history: History) -> dict[str, float]:
-    """Return tokens and other units per second of training, and on a GPU the highest memory in bytes.
-
-    The first tenth of the steps of this process is left out: it compiles, allocates and fills caches.
-    """
-    import torch
-
-    steady = history.seconds[len(history.seconds) // 10 :]
-    if not steady:
+    """Return tokens and other units per second of training, over the steps of this process."""
+    if not history.seconds:
         return {}
-    passes = data.epochs * len(steady) / data.total_batches
-    rates = {f"{name}_per_second": passes * size / sum(steady) for name, size in data.sizes().items()}
-    if torch.cuda.is_initialized():
-        rates["memory_bytes"] = torch.cuda.max_memory_allocated()
-        rates["reserved_memory_bytes"] = torch.cuda.max_memory_reserved()
-    return rates
+    passes = data.epochs * history.batches / data.total_batches
+    return {f"{name}_per_second": passes * size / history.seconds for name, size in data.sizes().items()}

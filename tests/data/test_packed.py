@@ -1,6 +1,7 @@
 """Running text in blocks: every token once, twins in step, memory that does not grow."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import lightning
@@ -12,8 +13,9 @@ from fairlab.backbones.masked_lm import with_masked_lm_head
 from fairlab.data.packed import PackedText
 from fairlab.data.preparing import stream_paragraphs
 from fairlab.files import sha256
-from fairlab.methods.mlm import MLM
-from fairlab.run.checkpoints import Checkpoints, History
+from fairlab.methods.mlm import MLM, MaskedBatch, attention_of
+from fairlab.run.checkpoints import Checkpoints
+from fairlab.run.history import History
 from fairlab.types import DataUnavailable, FairlabError
 from tests.conftest import WORDS, write_rows
 from tests.data.test_text import NOVEL
@@ -162,7 +164,7 @@ def trained(tiny_model, file, folder, *, killed_at=None, ckpt_path=None, accumul
     backbone = tiny_model()
     method = MLM(backbone, **VALUES | {"rank": None, "epochs": 2, "dropout": {"hidden": 0.1, "attention": 0.1}})
     data = make(backbone, file, epochs=2, augmentation=PerturbedText(axes=["gender"], person="everybody"))
-    history = History()
+    history = History(folder)
     seen = []
 
     def start(trainer, module, batch, index):
@@ -216,7 +218,8 @@ def test_a_run_killed_in_mid_epoch_repeats_and_skips_nothing(tokenizer, tiny_fol
         ({"twin": "both"}, "data.twin must be perturbed or original, not both"),
         ({"block": 64}, "data.block must lie in 8..backbone.max_length=32, not 64"),
         ({"validation": 0}, "data.validation must lie above 0"),
-        ({"passage": 0}, "data.passage, data.batch_size, data.limit_characters and data.num_proc must be"),
+        ({"passage": 0}, "data.passage must be at least 1, not 0"),
+        ({"validation_tokens": 0}, "data.validation_tokens must be at least 1, not 0"),
         ({"augmentation": object()}, "this augmentation works on counterfactual groups"),
         ({"limit_characters": 1}, "leave no text for"),
     ],
@@ -232,3 +235,65 @@ def test_bad_rows_and_places_are_named(tiny, tmp_path):
         make(tiny, tmp_path / "x.jsonl")
     with pytest.raises(DataUnavailable, match="there is no file or folder"):
         make(tiny, tmp_path / "nothing")
+
+
+def test_documents_are_separated_and_attention_can_end_there(tiny, tmp_path):
+    rows = [
+        {"text": f"The {word} sat here and it was warm."} for word in ("cat", "dog", "man", "boy") for _ in range(3)
+    ]
+    rows = [row | {"text": f"{row['text']} Number {number}."} for number, row in enumerate(rows)]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    plain, apart = make(tiny, path), make(tiny, path, separators=True, across_documents=False)
+    separator = tiny.tokenizer.sep_token_id
+    for split in ("train", "validation"):
+        tokens = apart.tokens[split].read(0, len(apart.tokens[split]))
+        assert tokens[tokens != separator].tolist() == plain.tokens[split].read(0, len(plain.tokens[split])).tolist()
+        assert tokens[-1] == separator
+    assert sum((apart.tokens[split].read(0, 10**6) == separator).sum() for split in apart.tokens) == len(rows)
+    assert apart.original_blocks >= plain.original_blocks
+
+    batch = next(iter(apart.train_dataloader()))
+    assert (batch.documents.diff(dim=1)[:, :3] >= 0).all()
+    for ids, documents in zip(batch.input_ids, batch.documents, strict=True):
+        for place in range(len(ids) - 1):
+            ended = int(ids[place] == separator)
+            assert documents[place + 1] == documents[place] + ended or documents[place + 1] == -1
+    method = MLM(tiny, **VALUES | {"rank": None})
+    masked = MaskedBatch(batch.input_ids, batch.attention_mask, batch.positions, *[batch.positions] * 2, True)
+    row = int((batch.documents.max(dim=1).values > 0).nonzero()[0])
+    second = batch.documents[row] == 1
+    with torch.no_grad():
+        changed = batch.input_ids.clone()
+        changed[batch.documents == 0] = 1000  # another first document
+        hidden = [
+            method.encoder.model.base_model(
+                input_ids=ids, attention_mask=attention_of(replace(masked, documents=documents), torch.float32)
+            ).last_hidden_state[row][second]
+            for documents in (batch.documents, None)
+            for ids in (batch.input_ids, changed)
+        ]
+    torch.testing.assert_close(hidden[0], hidden[1])
+    assert (hidden[2] - hidden[3]).abs().max() > 1e-4, "without the mask the first document is seen"
+
+
+def test_attention_cannot_end_at_separators_that_are_not_there(tiny, file):
+    with pytest.raises(FairlabError, match=r"data\.across_documents=false needs data\.separators=true"):
+        make(tiny, file, across_documents=False)
+
+
+def test_a_file_is_one_document(tiny, file):
+    data = make(tiny, file, separators=True)
+    for split in ("train", "validation"):
+        tokens = data.tokens[split].read(0, len(data.tokens[split]))
+        assert (tokens == tiny.tokenizer.sep_token_id).sum() == 1
+        assert tokens[-1] == tiny.tokenizer.sep_token_id
+
+
+def test_validation_is_capped_by_tokens_and_the_same_each_time(tiny, file):
+    whole = list(make(tiny, file, validation=0.5).val_dataloader())
+    data = make(tiny, file, validation=0.5, validation_tokens=1)
+    first, again = (next(iter(data.val_dataloader())) for _ in range(2))
+    assert len(list(data.val_dataloader())) == len(data.val_dataloader()) == 1 < len(whole)
+    assert first.input_ids.equal(again.input_ids)
+    assert first.input_ids.equal(whole[0].input_ids)

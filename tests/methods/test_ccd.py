@@ -17,7 +17,8 @@ from fairlab.losses.ccd import (
     representation_loss,
 )
 from fairlab.methods.ccd import CCD
-from fairlab.run.checkpoints import Checkpoints, History
+from fairlab.run.checkpoints import Checkpoints
+from fairlab.run.history import History
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
 
@@ -203,7 +204,7 @@ def test_losses_are_computed_in_float32_whatever_the_precision(tiny, tmp_path):
 @pytest.mark.parametrize("every", [1, 2, 3])
 def test_the_best_weights_are_those_of_the_lowest_validation_loss(tiny, tmp_path, every):
     data = make_data(tiny, tmp_path, epochs=3)
-    method, history = CCD(tiny, **VALUES | {"lr": 0.02}), History()
+    method, history = CCD(tiny, **VALUES | {"lr": 0.02}), History(tmp_path)
     kept = {}
     method.on_validation_end = lambda: kept.update({method.global_step: copy.deepcopy(tiny.state_dict())})
     checkpoints = Checkpoints(tmp_path / "checkpoints", every=2)

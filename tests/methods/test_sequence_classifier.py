@@ -18,7 +18,8 @@ from fairlab.backbones.loading import load_backbone
 from fairlab.data.labelled_tasks import LabelledTexts
 from fairlab.methods.sequence_classifier import SequenceClassifier
 from fairlab.record import Record
-from fairlab.run.checkpoints import Checkpoints, History
+from fairlab.run.checkpoints import Checkpoints
+from fairlab.run.history import History
 from fairlab.types import FairlabError
 from tests.conftest import WORDS, write_rows
 
@@ -217,7 +218,7 @@ def test_training_stops_after_the_validations_it_should_wait_and_goes_on_to_the_
         encoder = copy.deepcopy(tiny)
         method = SequenceClassifier(encoder, **VALUES | {"lr": 1e-9, "patience": 2})  # nothing improves
         folder.mkdir(exist_ok=True)
-        history = History()
+        history = History(folder)
         kill = LambdaCallback(on_train_batch_start=lambda trainer, *_: 1 / (trainer.global_step != killed_at))
         keep = [kill, history, Checkpoints(folder, 1, monitor=method.monitor, patience=method.patience)]
         data = make_data(encoder, tmp_path, epochs=10)
@@ -237,7 +238,7 @@ def test_training_stops_after_the_validations_it_should_wait_and_goes_on_to_the_
 
 def test_a_checkpoint_of_another_architecture_is_refused_in_a_sentence(tiny, tiny_folders, tmp_path):
     def prepared(encoder):
-        history = History()
+        history = History(tmp_path)
         method, data = SequenceClassifier(encoder, **VALUES), make_data(encoder, tmp_path)
         keep = [history, Checkpoints(tmp_path / "checkpoints", 1)]
         trainer = lightning.Trainer(max_epochs=1, max_steps=1, callbacks=keep, logger=False, limit_val_batches=1)

@@ -43,7 +43,10 @@ class Steps(TypedDict):
     """Keys of ``trainer`` that fairlab defines or bounds; all others are arguments of Lightning's trainer."""
 
     checkpoint_every: Count
+    matmul_precision: Literal["highest", "high", "medium"]
+    attention: str | None
     compile: bool
+    recompute: Literal["none", "full", "selective"]
     device_batch_size: Count | None
     num_nodes: NotRequired[Count]
     max_steps: NotRequired[Count | None]

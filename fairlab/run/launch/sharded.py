@@ -10,7 +10,7 @@ from lightning.pytorch.strategies import ModelParallelStrategy
 class Sharded(ModelParallelStrategy):
     """Lightning's FSDP2 strategy with a checkpoint in one file, which any number of processes can resume from.
 
-    The method is sharded as one unit, so that a process with an empty share of a batch stays in step with the others.
+    A method shards its blocks itself, see :mod:`fairlab.methods.sharding`.
     """
 
     def __init__(self) -> None:

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fairlab.backbones.blocks import Recomputation
 from fairlab.run.planning.sizes import ModelSize
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes on one device, excluding the memory of the libraries."""
+    """Bytes on one device, excluding the memory of the libraries.
+
+    Attributes:
+        weights, gradients, optimiser: The device's share of the state.
+        activations: Values kept for the backward pass.
+        gathered: Whole weights and gradients of the parts of a sharded model that are at work at once; 0 otherwise.
+    """
 
     weights: int
     gradients: int
     optimiser: int
     activations: int
+    gathered: int = 0
 
     @property
     def total(self) -> int:
         """Sum of all parts, as allocated together at the end of a forward pass."""
-        return self.weights + self.gradients + self.optimiser + self.activations
+        return self.weights + self.gradients + self.optimiser + self.activations + self.gathered
 
 
 def training_memory(
@@ -32,13 +40,18 @@ def training_memory(
     activation_bytes: int = 4,
     dropout: bool = True,
     logits: float = 0.0,
-    checkpointing: bool = False,
+    recompute: Recomputation = "none",
+    shards: int = 1,
 ) -> Memory:
     """Estimate the memory of weights, gradients, Adam's two moments, and values kept for the backward pass.
 
     Weights are held once in their number format; gradients and both moments are float32, 4 and 8 bytes for each trained
     parameter (Rajbhandari et al. 2020, "ZeRO", section 3.1, without its half-precision copies, because mixed precision
     here keeps weights in float32).
+
+    A sharded model holds its share of these. It gathers the embeddings and the rest outside of blocks for the whole
+    step, and two blocks at a time, the one at work and the next; and it holds their whole gradients until they are
+    summed over the processes ("stage 3" there).
 
     Activations follow Korthikanti et al. 2022, "Reducing Activation Recomputation in Large Transformer Models",
     section 4.1, with s tokens of b texts, h dimensions and f inside the feed-forward part. A layer keeps 8 h + 2 f
@@ -56,12 +69,23 @@ def training_memory(
         activation_bytes: Bytes per kept value; 2 with mixed precision.
         dropout: Whether dropout is on.
         logits: Share of the tokens with a loss over the vocabulary: their logits, softmax and its gradient in float32.
-        checkpointing: Whether only the layers' inputs are kept, and values are recomputed one layer at a time.
+        recompute: Values that are recomputed one layer at a time: with ``full`` a layer keeps its input of h values per
+            token, with ``selective`` also the results of products and attention, 6 h + f values.
+        shards: Number of processes that weights, gradients and moments are sharded over.
     """
     tokens = texts * length
-    per_token = (8 * size.width + 2 * size.inner) * activation_bytes + (2 * size.width if dropout else 0)
+    layer = (8 * size.width + 2 * size.inner) * activation_bytes + (2 * size.width if dropout else 0)
     inputs = size.width * activation_bytes
-    kept = tokens * (size.layers * inputs + per_token if checkpointing else size.layers * per_token)
+    products = (6 * size.width + size.inner) * activation_bytes
+    each = {"none": layer, "full": inputs, "selective": inputs + products}[recompute]
+    kept = tokens * (size.layers * each + (0 if recompute == "none" else layer - (each - inputs)))
     kept += tokens * 3 * inputs  # sums of embeddings, their layer norm and its dropout
     kept += round(logits * tokens) * 3 * size.vocabulary * 4
-    return Memory(round(size.parameters * weight_bytes), 4 * trained, 8 * trained, kept)
+    gathered = 0
+    if shards > 1:
+        block = size.multiplied / max(1, size.layers)
+        at_work = size.embeddings + 2 * block
+        share = trained / size.parameters
+        gathered = round(at_work * min(weight_bytes, activation_bytes) + 4 * share * (size.embeddings + block))
+    weights = size.parameters * weight_bytes
+    return Memory(round(weights / shards), 4 * trained // shards, 8 * trained // shards, kept, gathered)

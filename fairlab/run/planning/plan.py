@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from fairlab.run.launch.processes import count_of
 from fairlab.run.planning.calls import Calls, calls_of
 from fairlab.run.planning.hours import Device
 from fairlab.run.planning.measuring import head_of, not_measured, phases, tokens_read
@@ -148,8 +150,10 @@ def _as_training(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _memory(config: Mapping[str, Any], size: ModelSize, work: Work, method: str, mixed: bool) -> Memory:
-    settings, data = config["method"], config["data"]
-    at_once = min(work.batch, config["trainer"].get("device_batch_size") or work.batch)
+    settings, data, trainer = config["method"], config["data"], config["trainer"]
+    processes = count_of(trainer)
+    share = math.ceil(work.batch / processes)
+    at_once = min(share, trainer.get("device_batch_size") or share)
     rank = settings.get("rank")
     # Two matrices of width x rank for each of a layer's six (four of attention, two of the feed-forward part).
     adapters = size.layers * rank * (8 * size.width + 2 * (size.width + size.inner)) if rank else 0
@@ -160,10 +164,11 @@ def _memory(config: Mapping[str, Any], size: ModelSize, work: Work, method: str,
         length=int(data.get("block") or config["backbone"].get("max_length") or 128),
         trained=adapters or size.parameters,
         weight_bytes=0.5 if settings.get("quantize") else number,
-        activation_bytes=2 if mixed else 4,
+        activation_bytes=2 if mixed or number == 2 else 4,
         dropout=bool(settings.get("dropout", True)),
         logits=_asked_about(settings) if method in LOSS_OVER_WORDS else 0.0,
-        checkpointing=bool(settings.get("checkpointing")),
+        recompute="full" if settings.get("checkpointing") else trainer.get("recompute", "none"),
+        shards=processes if trainer.get("strategy") == "fsdp" else 1,
     )
 
 
@@ -268,6 +273,7 @@ def _shares(memory: Memory) -> str:
         ("gradients", memory.gradients),
         ("optimiser", memory.optimiser),
         ("activations", memory.activations),
+        *([("gathered", memory.gathered)] if memory.gathered else []),
     )
     return " + ".join(f"{name} {_gb(value)}" for name, value in named) + f" = {_gb(memory.total)}"
 

@@ -8,7 +8,15 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 from torch.distributed.tensor import DTensor
-from transformers import AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertModel
+from transformers import (
+    AutoTokenizer,
+    BartConfig,
+    BartForConditionalGeneration,
+    BertConfig,
+    BertModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+)
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.loading import find_weights
@@ -17,35 +25,38 @@ from fairlab.data.counterfactual import GroupBatch
 from fairlab.distributed import (
     BatchShare,
     gather_over_ranks,
-    in_batch_order,
     mean_or_zero,
-    own_items,
+    own_share,
     rank,
     ranks,
     sum_over_ranks,
+    without_items,
 )
-from fairlab.methods.base import gather_sharded_weights
+from fairlab.methods.causal_lm import CausalLMTuning
 from fairlab.methods.ccd import CCD
 from fairlab.methods.debiasing.rew import ReW
 from fairlab.methods.mlm import MLM
 from fairlab.methods.perturber import PerturberTraining
 from fairlab.methods.sequence_classifier import SequenceClassifier
+from fairlab.methods.sharding import gather_sharded_weights
 from fairlab.record import Outcome, Reading, Record
-from fairlab.run.checkpoints import Checkpoints, History
+from fairlab.run.checkpoints import Checkpoints
+from fairlab.run.history import History
 from fairlab.run.launch.processes import count_of, refuse_other_count, run_in_processes
 from fairlab.run.launch.sharded import Sharded
 from fairlab.types import CannotScore, Description, FairlabError
-from tests.conftest import MINILM
-from tests.methods import test_ccd, test_mlm, test_perturber, test_sequence_classifier
+from tests.conftest import MINILM, WORDS
+from tests.data import test_entries
+from tests.methods import test_causal_lm, test_ccd, test_mlm, test_perturber, test_sequence_classifier
 from tests.run.failing import be_killed, fail
-from tests.tiny_models import SMALL
+from tests.tiny_models import SMALL, byte_tokenizer
 
 QUIET = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "num_sanity_val_steps": 0}
 
 
 def encoder(tokenizer):
     torch.manual_seed(0)
-    size = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
     # In double precision: Adam's first steps go by the sign of gradients, also of those that rounding alone makes.
     model = BertModel(BertConfig(**SMALL, **size)).eval().double()
     return Backbone(model, copy.deepcopy(tokenizer), pooling="mean", max_length=32, normalize=False)
@@ -62,6 +73,18 @@ def encoder_decoder(tokenizer):
     return Backbone(model, copy.deepcopy(tokenizer), pooling="mean", max_length=48, normalize=False)
 
 
+def causal(folder):
+    torch.manual_seed(0)
+    words = byte_tokenizer()
+    size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    config = LlamaConfig(vocab_size=len(words), max_position_embeddings=64, bos_token_id=0, eos_token_id=0, **size)
+    model = LlamaForCausalLM(config).eval().double()
+    backbone = Backbone(model, words, pooling="mean", max_length=32, normalize=False)
+    texts = [f"he saw the {WORDS[k % 11]} and he wrote of {k}" for k in range(40)]
+    (folder / "reports.txt").write_text("\n\n".join(texts))
+    return backbone, test_entries.make(backbone, str(folder / "reports.txt"), sample=13)
+
+
 def cases(tokenizer, folder):
     """Method and data by name; the last batch of an epoch is one item, so that one of two processes has none."""
     values = {"lr": 1e-3, "validate_every": 2}
@@ -74,6 +97,9 @@ def cases(tokenizer, folder):
     backbone = encoder_decoder(tokenizer)
     data = test_perturber.make_data(backbone, folder, 24, limit=13)
     yield "perturber", PerturberTraining(backbone, **test_perturber.VALUES | values), data
+    for name, adapters in {"causal": None, "adapters": 4}.items():
+        backbone, data = causal(folder)
+        yield name, CausalLMTuning(backbone, **test_causal_lm.VALUES | values | {"rank": adapters}), data
     backbone = encoder(tokenizer)
     data = test_sequence_classifier.make_data(backbone, folder, "mnli", limit=13)
     settings = test_sequence_classifier.VALUES | values
@@ -92,7 +118,7 @@ def train_all(folder, strategy="ddp"):
     histories = {}
     several = {"devices": ranks()} if ranks() > 1 else {}
     for name, method, data in cases(tokenizer, own):
-        history = History()
+        history = History(folder / name)
         checkpoints = Checkpoints(folder / name, 2, monitor=getattr(method, "monitor", "validation/loss"))
         trainer = lightning.Trainer(
             accelerator="cpu",
@@ -143,13 +169,13 @@ def measured(folder):
 
 
 def primitives():
-    """What the processes share by themselves: here 5 items of 2 rows."""
+    """What the processes share by themselves: here 5 items."""
     batch = GroupBatch(torch.arange(10), torch.arange(10), torch.arange(5), list("abcde"))
-    own = own_items(batch, 5)
-    assert own.ids == list("abcde")[rank() :: ranks()]
-    assert own.input_ids.tolist() == [row for k in own.positions.tolist() for row in (2 * k, 2 * k + 1)]
-    assert in_batch_order(own.positions, 5)[rank() :: ranks()].equal(own.positions)
-    values = own.positions.double().requires_grad_()
+    assert own_share(batch.ids) == list("abcde")[rank() :: ranks()]
+    none = without_items(batch)
+    assert (none.ids, none.input_ids.tolist(), none.positions.dtype) == ([], [], torch.long)
+    own = torch.tensor(own_share(range(5)))
+    values = own.double().requires_grad_()
     part = BatchShare(len(values), torch.device("cpu"))
     assert part.total == 5
     assert part.mean(mean_or_zero(values)).item() == pytest.approx(2.0)
@@ -185,7 +211,7 @@ def test_two_processes_do_what_one_does(tmp_path, capfd):
     assert capfd.readouterr().out.count("rank 0 prints") == 1
     assert ranks() == 1
     histories, shared = (json.loads((folder / "histories.json").read_text()) for folder in (alone, together))
-    assert len(histories) == 5
+    assert len(histories) == 7
     for name, rows in histories.items():
         assert len(rows) == len(shared[name]) >= 3
         for row, other in zip(rows, shared[name], strict=True):
@@ -214,7 +240,7 @@ def test_weights_divided_among_two_processes_train_as_whole_ones(tmp_path):
     divided(alone)
     run_in_processes(2, divided, together)
     histories, shared = (json.loads((folder / "histories.json").read_text()) for folder in (alone, together))
-    assert len(histories) == 5
+    assert len(histories) == 7
     for name, rows in histories.items():
         for row, other in zip(rows, shared[name], strict=True):
             for key, value in row.items():

@@ -46,13 +46,30 @@ def test_every_share_by_hand():
     assert found.total == 16000 + found.activations
 
 
+def test_a_sharded_model_holds_its_share_and_gathers_what_is_at_work():
+    whole = training_memory(TOY, texts=3, length=10, trained=1000)
+    shared = training_memory(TOY, texts=3, length=10, trained=1000, shards=4)
+    assert (shared.weights, shared.gradients, shared.optimiser) == (1000, 1000, 2000)
+    assert shared.activations == whole.activations
+    # embeddings (200) and two blocks of 400 in float32, gradients of the embeddings and one block
+    assert shared.gathered == 4 * (200 + 2 * 400) + 4 * (200 + 400)
+    assert whole.gathered == 0
+    mixed = training_memory(TOY, texts=3, length=10, trained=1000, shards=4, activation_bytes=2)
+    assert mixed.gathered == 2 * (200 + 2 * 400) + 4 * (200 + 400)
+    adapters = training_memory(TOY, texts=3, length=10, trained=100, shards=4, weight_bytes=2)
+    assert adapters.gathered == 2 * 1000 + 4 * 0.1 * 600
+
+
 def test_what_saves_memory_does():
     plain = training_memory(TOY, texts=3, length=10, trained=1000)
     adapters = training_memory(TOY, texts=3, length=10, trained=10, weight_bytes=0.5)
     assert (adapters.weights, adapters.gradients, adapters.optimiser) == (500, 40, 80)
-    again = training_memory(TOY, texts=3, length=10, trained=1000, checkpointing=True)
+    again = training_memory(TOY, texts=3, length=10, trained=1000, recompute="full")
     # the inputs of two layers, one layer's values, embeddings
     assert again.activations == 30 * (2 * 8 * 4 + (128 * 4 + 16) + 3 * 8 * 4) < plain.activations
+    some = training_memory(TOY, texts=3, length=10, trained=1000, recompute="selective")
+    # of each layer also the results of products, 6 x 8 + 32 values, which one layer need not recompute
+    assert some.activations == again.activations + 30 * (6 * 8 + 32) * 4 * (2 - 1) < plain.activations
     half = training_memory(TOY, texts=3, length=10, trained=1000, activation_bytes=2, dropout=False)
     assert half.activations == 30 * (2 * 128 * 2 + 3 * 8 * 2)
     words = training_memory(TOY, texts=3, length=10, trained=1000, logits=1.0)

@@ -1,0 +1,42 @@
+"""Check that training losses are finite, without waiting for the device at every batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+CHECK_EVERY = 50  # batches
+
+
+class LossWatch:
+    """Losses of the batches since the last check, in memory of the device.
+
+    A check reads all of them at once. Processes check at the same batches, and each holds the loss of the whole batch,
+    so all of them find the same loss.
+
+    Args:
+        report: Function that raises the error. It gets the first loss that is not finite, the number of its step, and
+            the names of its items.
+    """
+
+    def __init__(self, report: Callable[[float, int, Sequence[str]], None]) -> None:
+        self.report = report
+        self._kept: list[tuple[int, Tensor, Sequence[str]]] = []
+
+    def add(self, step: int, loss: Tensor, items: Sequence[str] = ()) -> None:
+        """Add the loss of a batch, with the number of its step and the names of its items, and check when due."""
+        self._kept.append((step, loss.detach(), items))
+        if len(self._kept) >= CHECK_EVERY:
+            self.check()
+
+    def check(self) -> None:
+        """Report the first of the added losses that is infinite or NaN, and forget the others."""
+        kept, self._kept = self._kept, []
+        if not kept:
+            return
+        losses = torch.stack([loss for _, loss, _ in kept])
+        for number in (~torch.isfinite(losses)).nonzero().flatten().tolist():
+            step, loss, items = kept[number]
+            self.report(loss.item(), step, items)

@@ -1,0 +1,70 @@
+"""Weights of a method sharded across processes, block by block, with torch's FSDP2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lightning
+import torch
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+from torch.distributed.tensor import DTensor
+
+from fairlab.backbones.backbone import Backbone, body
+from fairlab.backbones.blocks import transformer_blocks
+from fairlab.distributed import empty_share_output
+
+
+def shard_by_block(method: Any, mesh: DeviceMesh, precision: str) -> None:
+    """Shard the blocks of a method's model, and the rest of the method as one further unit.
+
+    A block's weights are gathered for its forward pass, freed after it, and gathered again for its backward pass. With
+    ``bf16-mixed`` they are gathered in bfloat16, and gradients are summed over the processes in float32.
+
+    Args:
+        method: Method with a backbone ``encoder``.
+        mesh: Mesh of the processes.
+        precision: Precision of the trainer.
+    """
+    mixed = precision == "bf16-mixed"
+    policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32) if mixed else MixedPrecisionPolicy()
+    for block in transformer_blocks(method.encoder.model):
+        fully_shard(block, mesh=mesh, mp_policy=policy, reshard_after_forward=True)
+    fully_shard(method, mesh=mesh, mp_policy=policy)
+
+
+def empty_sharded_output(method: nn.Module, encoder: Backbone, *shape: int) -> Tensor:
+    """Return the output for a share without items, and gather every block as the processes with items do.
+
+    See :func:`fairlab.distributed.empty_share_output`. Two tokens are read, with no effect on the gradient.
+    """
+    token_ids = torch.full((1, 2), encoder.padding_id, device=encoder.device)
+    decoder = {"decoder_input_ids": token_ids} if encoder.model.config.is_encoder_decoder else {}
+    read = encoder.model.base_model if decoder else body(encoder.model)
+    hidden = read(input_ids=token_ids, attention_mask=torch.ones_like(token_ids), **decoder).last_hidden_state
+    return empty_share_output(method, *shape) + 0.0 * hidden.sum()
+
+
+def gather_sharded_weights(method: lightning.LightningModule) -> None:
+    """Restore whole weights in a method that was trained in shards, and turn its parts back into plain modules."""
+    if not isinstance(method, FSDPModule):
+        return
+    units = [module for module in method.modules() if isinstance(module, FSDPModule)]
+    for unit in units:
+        unit.reshard()
+    whole: dict[int, nn.Parameter] = {}
+    for module in list(method.modules()):
+        for name, value in list(module._parameters.items()):
+            if isinstance(value, DTensor):  # tied weights stay tied
+                if id(value) not in whole:
+                    whole[id(value)] = nn.Parameter(value.full_tensor().detach(), value.requires_grad)
+                module._parameters[name] = whole[id(value)]
+                module._load_state_dict_post_hooks.clear()
+    # fully_shard also added hooks, which would restore the shards, and a class ahead of the module's own.
+    for unit in units:
+        for hooks in (unit._forward_pre_hooks, unit._forward_hooks):  # type: ignore[attr-defined]
+            hooks.clear()
+        for hooks in (unit._state_dict_pre_hooks, unit._load_state_dict_pre_hooks):  # type: ignore[attr-defined]
+            hooks.clear()
+        unit.__class__ = type(unit).__mro__[2]

@@ -1,0 +1,57 @@
+"""Settings of how a device runs the model in training; none of them lasts beyond it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lightning.pytorch.callbacks import Callback
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.blocks import Recomputation, keep_blocks, recompute_blocks, transformer_blocks
+from fairlab.types import FairlabError
+
+
+class Acceleration(Callback):
+    """Attention, recomputation and compilation of a model in training; what is measured and exported is the plain one.
+
+    Args:
+        encoder: Backbone whose model is changed; methods may have changed it by the time training begins.
+        attention: Implementation of attention as transformers name it, such as ``sdpa``; None leaves the method's.
+        recompute: Values that blocks recompute in the backward pass, see
+            :func:`fairlab.backbones.blocks.recompute_blocks`.
+        compiled: Whether each block is compiled (``torch.compile``). Blocks share their code, so it is compiled once.
+    """
+
+    def __init__(self, encoder: Backbone, attention: str | None, recompute: Recomputation, compiled: bool) -> None:
+        self.encoder = encoder
+        self.attention = attention
+        self.recompute = recompute
+        self.compiled = compiled
+        self._before: str | None = None
+
+    def on_fit_start(self, *_: Any) -> None:
+        """Change the model.
+
+        Raises:
+            FairlabError: this implementation of attention is not installed, or the model does not have it.
+        """
+        model = self.encoder.model
+        if self.attention is not None:
+            self._before = model.config._attn_implementation
+            try:
+                model.set_attn_implementation(self.attention)
+            except (ImportError, ValueError) as error:
+                raise FairlabError(
+                    f"trainer.attention={self.attention} cannot be used here: {' '.join(str(error).split())[:300]}"
+                ) from error
+        recompute_blocks(model, self.recompute)
+        for block in transformer_blocks(model) if self.compiled else ():
+            block.compile()  # the first batch of another shape compiles for shapes of any size
+
+    def on_fit_end(self, *_: Any) -> None:
+        """Restore the model."""
+        keep_blocks(self.encoder.model)
+        for block in transformer_blocks(self.encoder.model):
+            block._compiled_call_impl = None
+        if self._before is not None:
+            self.encoder.model.set_attn_implementation(self._before)

@@ -1,0 +1,184 @@
+"""Training history: one row per optimizer step and per validation, in a file that grows while training runs."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+from lightning.pytorch.callbacks import Callback
+from torch import Tensor
+
+NAME = "history.jsonl"
+WARM_UP = 5  # batches whose time is not counted if others follow: they compile, allocate and fill caches
+WAIT_EVERY = 50  # batches between two reads of values from the device, for which the process waits
+MOST_ROWS = 10_000  # training rows, and validation rows, that a record holds
+
+Row = dict[str, float]
+
+
+class History(Callback):
+    """Loss of every optimizer step and metrics of every validation, appended to a file of JSON lines.
+
+    Values stay on the device and are read together, at most every ``WAIT_EVERY`` batches. A row of a step that is taken
+    in several parts holds the means of the parts. A checkpoint stores the length of the file, to which a resumed run
+    cuts it, so neither memory nor checkpoints grow with the number of steps. Rank 0 alone writes.
+
+    Args:
+        folder: Folder for the file.
+
+    Attributes:
+        last: Latest row; empty before the first one.
+        seconds: Wall time of the training batches of this process, without validation and checkpoints; the first ones
+            are left out if others follow.
+        batches: Number of these batches.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / NAME
+        self.last: Row = {}
+        self.seconds = 0.0
+        self.batches = 0
+        self._trained: Row = {}  # of the latest training row
+        self._bytes = 0
+        self._parts: list[dict[str, Tensor]] = []
+        self._ends: list[tuple[int, int]] = []  # for each step not yet read: its number, and the parts up to its end
+        self._latest: dict[str, Tensor] = {}
+        self._started: float | None = None
+        self._uncounted = self._reads = 0
+
+    @property
+    def rows(self) -> list[Row]:
+        """Return the rows so far, thinned as in :func:`read_history`; empty where this process does not write."""
+        return read_history(self.file)
+
+    def on_train_start(self, trainer: lightning.Trainer, *_: Any) -> None:
+        """Cut the file to the rows of the checkpoint that the run resumes from."""
+        if trainer.is_global_zero:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with os.fdopen(self._open(), "ab") as file:
+                self._bytes = min(self._bytes, file.seek(0, os.SEEK_END))
+                file.truncate(self._bytes)
+
+    def on_train_batch_start(self, *_: Any) -> None:
+        """Start the clock, which a read of the values stops."""
+        if self._started is None:
+            self._started = time.perf_counter()
+
+    def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
+        """Keep the values of a batch; at the end of a step, read all values when due."""
+        found = {name: value for name, value in trainer.callback_metrics.items() if name.startswith("train/")}
+        # Lightning repeats a value that a batch did not log.
+        self._parts.append({name: value for name, value in found.items() if value is not self._latest.get(name)})
+        self._latest = found
+        self._uncounted += 1
+        if trainer.global_step > (self._ends[-1][0] if self._ends else self.last.get("step", 0)):
+            self._ends.append((trainer.global_step, len(self._parts)))
+            if self._uncounted >= (WAIT_EVERY if self._reads else WARM_UP):
+                self.read(trainer)
+
+    def on_validation_start(self, trainer: lightning.Trainer, *_: Any) -> None:
+        """Write the rows of the preceding steps, and stop the clock."""
+        self.read(trainer)
+
+    def on_validation_end(self, trainer: lightning.Trainer, *_: Any) -> None:
+        """Write a validation row."""
+        metrics = trainer.callback_metrics.items()
+        values = {name: float(value) for name, value in metrics if name.startswith("validation/")}
+        self._write(trainer, [{"step": trainer.global_step, **values}])
+
+    def on_train_end(self, trainer: lightning.Trainer, *_: Any) -> None:
+        """Write the remaining rows."""
+        self.read(trainer)
+
+    def on_save_checkpoint(self, trainer: lightning.Trainer, module: Any, checkpoint: dict[str, Any]) -> None:
+        """Write the rows of the steps before the checkpoint, which then counts them."""
+        self.read(trainer)
+        if "callbacks" in checkpoint:  # Lightning asked for the state before this hook
+            checkpoint["callbacks"][self.state_key] = self.state_dict()
+
+    def read(self, trainer: lightning.Trainer) -> None:
+        """Read the values of whole steps from the device, write their rows, and stop the clock."""
+        rows = list(self._read_rows())
+        if self._started is not None:
+            if self._reads == 1:
+                self.seconds, self.batches = 0.0, 0
+            self._reads += 1
+            self.seconds += time.perf_counter() - self._started
+            self.batches += self._uncounted
+            self._started, self._uncounted = None, 0
+        self._write(trainer, rows)
+        for row in rows if trainer.loggers else ():
+            values = {name: value for name, value in row.items() if name not in ("step", *trainer.logged_metrics)}
+            for logger in trainer.loggers:
+                logger.log_metrics({**values, "epoch": trainer.current_epoch}, step=int(row["step"]) - 1)
+
+    def _read_rows(self) -> Iterator[Row]:
+        whole = self._ends[-1][1] if self._ends else 0
+        tensors = [value for part in self._parts[:whole] for value in part.values()]
+        values = iter(torch.stack(tensors).tolist() if tensors else [])
+        parts = iter([{name: next(values) for name in part} for part in self._parts[:whole]])
+        ends, self._ends, self._parts, start = self._ends, [], self._parts[whole:], 0
+        for step, end in ends:
+            together: dict[str, list[float]] = defaultdict(list)
+            for _ in range(end - start):
+                for name, value in next(parts).items():
+                    together[name].append(value)
+            self._trained |= {name: math.fsum(one) / len(one) for name, one in together.items()}
+            yield {"step": step, **self._trained}
+            start = end
+
+    def _write(self, trainer: lightning.Trainer, rows: list[Row]) -> None:
+        if not rows:
+            return
+        self.last = rows[-1]
+        if trainer.is_global_zero:
+            content = "".join(json.dumps(row) + "\n" for row in rows).encode()
+            with os.fdopen(self._open(), "ab") as file:
+                file.write(content)
+            self._bytes += len(content)
+
+    def _open(self) -> int:
+        return os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the length of the file and the latest values, for the checkpoint."""
+        return {"bytes": self._bytes, "last": self.last, "trained": self._trained}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Restore the values of the continued run."""
+        self._bytes, self.last, self._trained = state_dict["bytes"], state_dict["last"], state_dict["trained"]
+
+
+def read_history(file: Path, most: int = MOST_ROWS) -> list[Row]:
+    """Return the rows of a history in order, at most about ``most`` of training and as many of validation.
+
+    Longer histories are thinned: of each kind every k-th row is returned, and the last one. Memory use depends on
+    ``most`` alone. A missing file gives no rows.
+    """
+    if not file.is_file():
+        return []
+    counts = dict.fromkeys((True, False), 0)
+    with file.open("rb") as lines:
+        for line in lines:
+            counts[_of_validation(line)] += 1
+    strides = {kind: max(1, math.ceil(count / most)) for kind, count in counts.items()}
+    rows, seen = [], dict.fromkeys(counts, 0)
+    with file.open("rb") as lines:
+        for line in lines:
+            kind = _of_validation(line)
+            if seen[kind] % strides[kind] == 0 or seen[kind] + 1 == counts[kind]:
+                rows.append(json.loads(line))
+            seen[kind] += 1
+    return rows
+
+
+def _of_validation(line: bytes) -> bool:
+    return b'"validation/' in line
