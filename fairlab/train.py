@@ -134,6 +134,8 @@ def quieten() -> None:
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*deprecated|Found \d+ module\(s\) in eval mode")
     # Values are already reduced over the whole batch before they are logged.
     warnings.filterwarnings("ignore", message=r"It is recommended to use `self.log\(.*sync_dist=True")
+    # Batches are made ahead in a thread.
+    warnings.filterwarnings("ignore", message=r"The '\w+_dataloader' does not have many workers")
     # Our loaders skip finished batches; Lightning expects a loader with its own state.
     warnings.filterwarnings("ignore", message="You're resuming from a checkpoint that ended before the epoch ended")
 

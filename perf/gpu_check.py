@@ -31,7 +31,7 @@ from harness import machine, matmul_peak, results
 RESULTS = results("gpu_check")
 HERE = Path(__file__).resolve().parent
 LEAST = 5  # seconds for which a command is started
-THREADS = 4  # of each process, where several run at a time
+THREADS = 2  # of each process, where several run at a time
 
 
 def prepare(folder: Path, device: str, *, tiny: bool) -> dict[str, Any]:
@@ -169,7 +169,8 @@ def check(folder: Path, device: str, *, tiny: bool, names: list[str], seconds: f
     result: dict[str, Any] = json.loads((folder / "prepared.json").read_text(encoding="utf-8")) | {"parts": {}}
     how = gpu_parts.TINY if tiny else gpu_parts.FULL
     parts = gpu_parts.all_parts(folder / "made", result["models"], result["peaks"]["bfloat16"], how, device)
-    parts.append(plain_loop(folder, device, tiny=tiny))
+    place = 1 + next(k for k, part in enumerate(parts) if part.name == "ccd_mixed")
+    parts.insert(place, plain_loop(folder, device, tiny=tiny))
     chosen = [part for part in parts if not names or part.name in names]
     together = [part for part in chosen if not part.alone]
     for group in [together, *([part] for part in chosen if part.alone)]:

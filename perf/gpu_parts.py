@@ -10,8 +10,8 @@ from typing import Any
 from fairlab.record import Record
 from fairlab.run.planned import planned
 
-# Largest differences allowed. CCD's first step follows rounding alone, as trained and original embeddings are equal.
-BOUNDS = {"float32": 1e-3, "float32 ccd": 2e-2, "bfloat16": 5e-2, "readings": 2e-3, "resumed": 1e-4, "sharded": 1e-4}
+# Largest differences allowed: of losses, of readings, and of readings that are a share of items, in per cent.
+BOUNDS = {"float32": 1e-3, "bfloat16": 5e-2, "resumed": 1e-4, "sharded": 1e-4, "readings": 2e-3, "per cent": 2.0}
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Setting:
     examples: int
 
 
-FULL, TINY = Setting(512, 60, 32, 128, 128), Setting(64, 6, 8, 8, 8)
+FULL, TINY = Setting(512, 50, 32, 128, 128), Setting(64, 6, 8, 8, 8)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def equality(made: Path, how: Setting, device: str) -> list[Part]:
             "CCD in float32: the CPU and the device",
             90,
             (run("ccd_cpu", ccd, variables=NO_GPU), run("ccd_gpu", ccd)),
-            lambda found: difference(found["ccd_cpu"], found["ccd_gpu"], "float32 ccd"),
+            lambda found: difference(found["ccd_cpu"], found["ccd_gpu"], "float32", first_step=True),
         ),
         Part(
             "bfloat16",
@@ -200,6 +200,7 @@ class Timed:
         return [
             self.part("ccd", "CCD of BERT-large, texts of full length", (*ccd, *long), "bert_large"),
             self.part("mlm", "MLM pretraining of RoBERTa-base, packed blocks, two parts a step", mlm, "roberta_base"),
+            self.part("ccd_mixed", "CCD of BERT-large, texts of mixed length", (*ccd, *mixed), "bert_large"),
             self.part(
                 "fairtune", "fine-tuning of RoBERTa-base on labelled texts", (*labelled, most), "roberta_base", 128
             ),
@@ -207,7 +208,6 @@ class Timed:
             self.part(
                 "lora", "adapters of a causal LM of a billion weights in bfloat16", lora, "llama_1b", adapters=True
             ),
-            self.part("ccd_mixed", "CCD of BERT-large, texts of mixed length", (*ccd, *mixed), "bert_large"),
             self.part(
                 "ccd_compiled",
                 "CCD as above, compiled",
@@ -301,20 +301,32 @@ def losses(record: Record) -> list[float]:
     return [row["train/loss"] for row in record.history if "train/loss" in row]
 
 
-def difference(expected: Record, found: Record, bound: str) -> dict[str, Any]:
-    """Return the largest relative difference of two runs' losses, that of their readings, and whether it is small."""
+def difference(expected: Record, found: Record, bound: str, *, first_step: bool = False) -> dict[str, Any]:
+    """Return the largest relative difference of two runs' losses, that of their readings, and whether both are small.
+
+    Args:
+        expected: Record of the run that is compared with.
+        found: Record of the run that is checked.
+        bound: Name of the bound on losses.
+        first_step: Whether the bound holds for the first step alone. CCD's first gradient is rounding alone, as trained
+            and original embeddings are equal, so its later losses follow the processor.
+    """
     ours, theirs = losses(found), losses(expected)
     assert len(ours) == len(theirs), f"{len(ours)} and {len(theirs)} steps"
-    largest = max(abs(a - b) / max(abs(b), 1e-3) for a, b in zip(ours, theirs, strict=True))
-    first = abs(ours[0] - theirs[0]) / max(abs(theirs[0]), 1e-3)
-    result = {"steps": len(ours), "first_loss": first, "losses": largest, "allowed": BOUNDS[bound]}
-    return result | {"equal": largest <= BOUNDS[bound]} | {"readings": readings_difference(expected, found)["readings"]}
+    each = [abs(a - b) / max(abs(b), 1e-3) for a, b in zip(ours, theirs, strict=True)]
+    read = readings_difference(expected, found)
+    small = (each[0] if first_step else max(each)) <= BOUNDS[bound]
+    result = {"steps": len(ours), "first_loss": each[0], "losses": max(each), "allowed": BOUNDS[bound]}
+    return result | {"readings": read["readings"], "equal": small and read["equal"]}
 
 
 def readings_difference(expected: Record, found: Record) -> dict[str, Any]:
-    """Return the largest difference between the readings of two runs."""
+    """Return the largest difference between the readings of two runs; those in per cent of items apart."""
     ours, theirs = found.metrics(), expected.metrics()
-    both = [name for name in theirs if name in ours]
-    assert both, "no reading in common"
-    largest = max(abs(ours[name] - theirs[name]) for name in both)
-    return {"compared": len(both), "readings": largest, "equal": largest <= BOUNDS["readings"]}
+    each = {name: abs(ours[name] - theirs[name]) for name in theirs if name in ours}
+    assert each, "no reading in common"
+    shares = [value for name, value in each.items() if "crows_pairs" in name]
+    others = [value for name, value in each.items() if "crows_pairs" not in name]
+    result = {"compared": len(each), "readings": max(others, default=0.0), "per_cent": max(shares, default=0.0)}
+    equal = result["readings"] <= BOUNDS["readings"] and result["per_cent"] <= BOUNDS["per cent"]
+    return result | {"equal": equal}

@@ -46,6 +46,9 @@ def empty_sharded_output(method: nn.Module, encoder: Backbone, *shape: int) -> T
     return empty_share_output(method, *shape) + 0.0 * hidden.sum()
 
 
+SHARDING = "torch.distributed.fsdp"  # package of the hooks that restore shards
+
+
 def gather_sharded_weights(method: lightning.LightningModule) -> None:
     """Restore whole weights in a method that was trained in shards, and turn its parts back into plain modules."""
     if not isinstance(method, FSDPModule):
@@ -60,11 +63,15 @@ def gather_sharded_weights(method: lightning.LightningModule) -> None:
                 if id(value) not in whole:
                     whole[id(value)] = nn.Parameter(value.full_tensor().detach(), value.requires_grad)
                 module._parameters[name] = whole[id(value)]
-                module._load_state_dict_post_hooks.clear()
-    # fully_shard also added hooks, which would restore the shards, and a class ahead of the module's own.
-    for unit in units:
-        for hooks in (unit._forward_pre_hooks, unit._forward_hooks):  # type: ignore[attr-defined]
-            hooks.clear()
-        for hooks in (unit._state_dict_pre_hooks, unit._load_state_dict_pre_hooks):  # type: ignore[attr-defined]
-            hooks.clear()
+        remove_hooks(module, SHARDING)
+    for unit in units:  # fully_shard also put a class ahead of the module's own
         unit.__class__ = type(unit).__mro__[2]
+
+
+def remove_hooks(module: nn.Module, made_in: str) -> None:
+    """Remove the hooks of a module that were made in a package, and keep all others, such as those of transformers."""
+    for name, hooks in vars(module).items():
+        if name.endswith("_hooks"):
+            for key, hook in list(hooks.items()):
+                if str(getattr(getattr(hook, "hook", hook), "__module__", "")).startswith(made_in):
+                    del hooks[key]
