@@ -33,7 +33,7 @@ class Setting:
     examples: int
 
 
-FULL, TINY = Setting(512, 50, 32, 128, 128), Setting(64, 6, 8, 8, 8)
+FULL, TINY = Setting(512, 50, 24, 128, 128), Setting(64, 6, 8, 8, 8)
 
 
 @dataclass(frozen=True)
