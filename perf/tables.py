@@ -29,7 +29,10 @@ SCRIPTS = [
     "safety_startup",
     "safety_load",
     "growth",
+    "loading",
+    "training_memory",
 ]  # whose figures are in results/
+ELSEWHERE = ("loading", "training_memory")  # shown on another page
 
 
 def performance(name: str) -> str:
@@ -42,6 +45,7 @@ def performance(name: str) -> str:
 
 
 PAGES = {
-    "perf/README.md": {name: partial(performance, name) for name in SCRIPTS},
+    "perf/README.md": {name: partial(performance, name) for name in SCRIPTS if name not in ELSEWHERE},
+    "docs/multi_gpu.md": {name: partial(performance, name) for name in ELSEWHERE},
     "docs/rewriting.md": {"rewriting": partial(performance, "rewriting")},
 }
