@@ -123,8 +123,9 @@ def _callbacks(
     from fairlab.run.checkpoints import Checkpoints
     from fairlab.run.live import Figures, LiveBar, Trace
 
-    tokens = data.sizes().get("tokens", 0) * data.epochs / data.total_batches
-    history.figures = Figures(tokens, data.total_batches).of
+    if not isinstance(method, FittedMethod):
+        tokens = data.sizes().get("tokens", 0) * data.epochs / data.total_batches
+        history.figures = Figures(tokens, data.total_batches).of
     every = own["checkpoint_every"]
     found: list[Any] = [
         history,
