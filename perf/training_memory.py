@@ -39,7 +39,8 @@ from likelihoods import load
 from mlm_pretraining import NOVEL, VALUES
 
 RESULTS = results("training_memory")
-BLOCK, BATCH, STEPS = 128, 16, 4
+BLOCK, BATCH, STEPS = 128, 16, 3
+WHAT = ("none", "full")
 # Freed memory goes back at once, as a device's allocator reuses it; else what was freed would count as held.
 FREED = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 WAYS = {"one process": (1, "auto"), "DDP, two processes": (2, "ddp"), "FSDP, two processes": (2, "fsdp")}
@@ -147,7 +148,7 @@ def measure(layers: int, width: int) -> dict[str, Any]:
     """All figures of one run."""
     found = []
     for name, (processes, strategy) in WAYS.items():
-        for recompute in ("none", "full"):
+        for recompute in WHAT:
             with tempfile.TemporaryDirectory() as folder:
                 run_in_processes(processes, train, Path(folder), layers, width, strategy, recompute)
                 taken = int((Path(folder) / "taken").read_text())
