@@ -6,7 +6,8 @@ No weights and no network are needed: models of the sizes of BERT-large, RoBERTa
 billion weights are drawn at random, and texts are made of the sentences that come with fairlab. Every part prints the
 commands that it ran. Results are written after every part, so that an interrupted check still reports.
 
-With ``--write`` the figures are kept in ``perf/results/gpu_check.json``; ``--device cpu --tiny`` tries the check.
+With ``--write`` the figures are kept in ``perf/results/gpu_check.json``, those of tiny models in
+``perf/results/gpu_check_tiny.json``. ``--device cpu --tiny`` tries the check itself.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from fairlab.record import Record
 from gpu_parts import Command, Part
 from harness import machine, matmul_peak, results
 
-RESULTS = results("gpu_check")
+RESULTS, SMALL = results("gpu_check"), results("gpu_check_tiny")
 HERE = Path(__file__).resolve().parent
 LEAST = 5  # seconds for which a command is started
 THREADS = 2  # of each process, where several run at a time
@@ -44,7 +45,14 @@ def prepare(folder: Path, device: str, *, tiny: bool) -> dict[str, Any]:
     sizes = {"sizes": (256,)} if tiny else {}
     peaks = {str(kind)[6:]: matmul_peak(kind, device=device, **sizes) for kind in (torch.bfloat16, torch.float32)}
     name = torch.cuda.get_device_name() if device == "cuda" else device
-    return {"device": name, "machine": machine(), "peaks": peaks, "models": models, "seconds_to_make": seconds}
+    return {
+        "device": name,
+        "tiny": tiny,
+        "machine": machine(),
+        "peaks": peaks,
+        "models": models,
+        "seconds_to_make": seconds,
+    }
 
 
 def run_part(part: Part, folder: Path, until: float) -> dict[str, Any]:
@@ -57,7 +65,7 @@ def run_part(part: Part, folder: Path, until: float) -> dict[str, Any]:
             if left < LEAST:
                 raise subprocess.TimeoutExpired(command.name, left)
             result["commands"].append(" ".join(["python -m", command.entry, *command.given]))
-            run_command(command, folder, left)
+            run_command(command, folder, left, alone=part.alone)
     except subprocess.TimeoutExpired:
         result["state"] = "ran out of time" if result["commands"] else "no time was left"
     except RuntimeError as error:
@@ -76,7 +84,7 @@ def with_figures(part: Part, result: dict[str, Any], folder: Path) -> dict[str, 
         return result | {"state": "failed", "error": f"{type(error).__name__}: {error}"}
 
 
-def run_command(command: Command, folder: Path, seconds: float) -> None:
+def run_command(command: Command, folder: Path, seconds: float, *, alone: bool) -> None:
     """Run a command of fairlab, or kill it when its file appears.
 
     Raises:
@@ -84,8 +92,9 @@ def run_command(command: Command, folder: Path, seconds: float) -> None:
         subprocess.TimeoutExpired: The time is up.
     """
     called = [sys.executable, "-m", command.entry, *command.given]
+    threads = {} if alone else {"OMP_NUM_THREADS": str(THREADS)}
     modules = os.pathsep.join([str(HERE.parent), str(HERE), os.environ.get("PYTHONPATH", "")])
-    env = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": modules}
+    env = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": modules} | threads
     with (folder / f"{command.name}.log").open("a", encoding="utf-8") as log:
         process = subprocess.Popen(called, cwd=folder, env=env | command.variables, stdout=log, stderr=log)
         try:
@@ -127,13 +136,15 @@ def plain_loop(folder: Path, device: str, *, tiny: bool) -> Part:
 
 
 def table(result: dict[str, Any]) -> str:
-    """Return the figures as Markdown."""
+    """Return the figures as Markdown, and behind those of full models the committed ones of tiny models."""
     peaks = ", ".join(f"{peak / 1e12:,.1f} TFLOP/s in {kind}" for kind, peak in result["peaks"].items())
     lines = [f"{result['device']}, torch {result['machine']['torch']}; matrix products reach {peaks}.", ""]
     lines += ["| part | state | seconds | figures |", "|---|---|---|---|"]
     for part in result["parts"].values():
-        found = part.get("figures") or {"error": part.get("error", "").splitlines()[-1:] or ""}
-        lines.append(f"| {part['title']} | {part['state']} | {part['seconds']:.0f} | {shown(found)} |")
+        said = shown(part["figures"]) if part.get("figures") else part.get("error", "").strip()[-120:]
+        lines.append(f"| {part['title']} | {part['state']} | {part['seconds']:.0f} | {said} |")
+    if not result["tiny"] and SMALL.is_file():
+        lines += ["", "On tiny models:", "", table(json.loads(SMALL.read_text(encoding="utf-8")))]
     return "\n".join(lines)
 
 
@@ -212,7 +223,7 @@ def main() -> None:
         result = check(folder, given.device, tiny=given.tiny, names=given.parts, seconds=given.seconds)
     print(table(result))
     if given.write:
-        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        (SMALL if given.tiny else RESULTS).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     if bad := wrong(result):
         sys.exit(f"not as it should be: {', '.join(bad)}")
 

@@ -29,7 +29,11 @@ SCRIPTS = [
     "safety_startup",
     "safety_load",
     "growth",
+    "loading",
+    "training_memory",
+    "gpu_check",
 ]  # whose figures are in results/
+ELSEWHERE = ("loading", "training_memory", "gpu_check")  # shown on another page
 
 
 def performance(name: str) -> str:
@@ -42,6 +46,7 @@ def performance(name: str) -> str:
 
 
 PAGES = {
-    "perf/README.md": {name: partial(performance, name) for name in SCRIPTS},
+    "perf/README.md": {name: partial(performance, name) for name in SCRIPTS if name not in ELSEWHERE},
+    "docs/multi_gpu.md": {name: partial(performance, name) for name in ELSEWHERE},
     "docs/rewriting.md": {"rewriting": partial(performance, "rewriting")},
 }

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -41,16 +42,52 @@ def test_plain_and_ours_give_equal_losses_per_group_at_the_same_weights(ccd_trai
 
 
 @pytest.mark.slow
-def test_the_gpu_check_goes_through_every_line_on_a_cpu(monkeypatch):
+@pytest.mark.long
+def test_a_part_of_the_gpu_check_runs_on_a_cpu(monkeypatch, tmp_path):
     gpu_check = load("gpu_check", monkeypatch)
-    monkeypatch.setattr(gpu_check, "matmul_peak", lambda dtype, device: 1e12)
-    monkeypatch.setattr(gpu_check, "GROUPS", 4)
-    result = gpu_check.measure("cpu", layers=1, batch=2, steps=2)
-    assert set(result["differences"].values()) == {0.0}
-    assert gpu_check.unequal(result["differences"]) == []
-    assert gpu_check.unequal({"embeddings": 1.0, "losses": float("nan"), "gradients": 0.0}) == ["embeddings", "losses"]
-    assert result["training"]["tokens_per_second"] > 0
-    assert "| tokens trained a second, bfloat16 | " in gpu_check.table(result)
+    result = gpu_check.check(tmp_path, "cpu", tiny=True, names=["bfloat16", "ccd", "equal_mlm"], seconds=500)
+    assert gpu_check.wrong(result) == []
+    assert result["parts"]["equal_mlm"]["figures"]["losses"] == 0
+    assert result["parts"]["ccd"]["figures"]["tokens_per_second"] > 0
+    assert "| CCD of BERT-large, texts of full length | done |" in gpu_check.table(result)
+
+
+def test_flops_of_the_gpu_check_by_hand(monkeypatch):
+    parts = load("gpu_parts", monkeypatch)
+    model = {"multiplied": 100, "layers": 2, "width": 3}
+    assert parts.flops(model, 5, adapters=False) == 6 * 100 + 12 * 2 * 3 * 5
+    assert parts.flops(model, 5, adapters=True) == pytest.approx(2 / 3 * 960)
+
+
+def test_the_gpu_check_tells_equal_runs_from_others(monkeypatch):
+    parts = load("gpu_parts", monkeypatch)
+
+    def run(*losses, gap=0.1):
+        history = [{"step": step, "train/loss": loss} for step, loss in enumerate(losses)]
+        return SimpleNamespace(history=history, metrics=lambda: {"after/cced/embedded/gap": gap})
+
+    same = parts.difference(run(2.0, 1.0), run(2.0, 1.0005), "float32")
+    assert same["equal"]
+    assert same["losses"] == pytest.approx(5e-4)
+    assert not parts.difference(run(2.0, 1.0), run(2.0, 1.1), "float32")["equal"]
+    assert parts.difference(run(2.0, 1.0), run(2.0, 1.1), "float32", first_step=True)["equal"]
+    assert not parts.difference(run(2.0), run(2.0, gap=0.2), "float32")["equal"]
+    assert not parts.difference(run(2.0), run(float("nan")), "float32")["equal"]
+
+
+def test_the_gpu_check_names_parts_that_are_not_as_they_should_be(monkeypatch, tmp_path):
+    gpu_check = load("gpu_check", monkeypatch)
+    parts = {
+        "a": {"state": "done", "figures": {"equal": True}},
+        "b": {"state": "done", "figures": {"equal": False}},
+        "c": {"state": "failed", "error": "no"},
+        "d": {"state": "done", "figures": {"tokens_per_second": 3.0}},
+    }
+    assert gpu_check.wrong({"parts": parts}) == ["b", "c"]
+    ended = gpu_check.run_part(
+        gpu_check.Part("late", "Late", 90, (gpu_check.Command("x", "y", ()),), dict), tmp_path, 0
+    )
+    assert ended["state"] == "no time was left"
 
 
 def test_parts_of_the_quickstart_by_hand(monkeypatch):

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from experiments.cluster import memory
 from experiments.rendering import markdown
 
 RECORD = Path(__file__).with_name("record.json")
@@ -63,4 +64,7 @@ def apart(losses: list[float], others: list[float]) -> str:
     return f"{max(abs(a - b) / abs(b) for a, b in zip(losses, others, strict=False)):.1g}"
 
 
-PAGES = {"experiments/cluster/README.md": {"summary": summary, "trials": trials, "outcomes": outcomes}}
+PAGES = {
+    "experiments/cluster/README.md": {"summary": summary, "trials": trials, "outcomes": outcomes},
+    "docs/multi_gpu.md": {"memory": memory.table},
+}

@@ -29,10 +29,11 @@ EMBEDDED = Path(__file__).parent / "embedded"
 FILE = "adapters.safetensors"
 NAME = "default"  # peft's name for the only adapter of a model
 POOLER = r"pooler(\..*)?"
+HALF = (torch.bfloat16, torch.float16)
 
 
 def add_adapters(model: PreTrainedModel, rank: int) -> None:
-    """Add an adapter of the given rank to every linear layer of the encoder, in place.
+    """Add an adapter of the given rank to every linear layer of the encoder, in place; adapters are float32.
 
     Adapters and head are trained, and so is a pooler, which is part of the head. The encoder's own weights are frozen,
     and so is a decoder tied to its embeddings.
@@ -43,7 +44,10 @@ def add_adapters(model: PreTrainedModel, rank: int) -> None:
     settings = LoraConfig(r=rank, lora_alpha=rank, target_modules="all-linear", exclude_modules=pooler)
     inject_adapter_in_model(settings, model.base_model)
     for module in _adapted(model).values():
-        vars(module)["cast_input_dtype_enabled"] = False  # autocast casts the inputs, without a detour through float32
+        if module.get_base_layer().weight.dtype in HALF:
+            _adapt_in_float32(module)
+        else:  # autocast casts the inputs, without a detour through float32
+            vars(module)["cast_input_dtype_enabled"] = False
     frozen = {
         id(parameter)
         for name, parameter in model.base_model.named_parameters()
@@ -51,6 +55,12 @@ def add_adapters(model: PreTrainedModel, rank: int) -> None:
     }
     for parameter in model.parameters():
         parameter.requires_grad_(id(parameter) not in frozen)
+
+
+def _adapt_in_float32(module: LoraLayer) -> None:
+    """Turn an adapter into float32: steps of the optimizer are smaller than what bfloat16 can add to a weight."""
+    for weights in (module.lora_A, module.lora_B):
+        weights.float()
 
 
 def save_adapters(model: PreTrainedModel, file: Path, dtype: torch.dtype = torch.float16) -> None:

@@ -120,6 +120,8 @@ class CausalLMTuning(Trained):
         self.encoder.to(self.trainer.strategy.root_device)
         refuse_mixing(self.encoder)
         if self.quantize:
+            if self.device_mesh is not None:
+                raise FairlabError("4-bit weights are not sharded; give trainer=ddp, or method.quantize=false")
             quantize(model)
         torch.manual_seed(self.seed)
         if self.rank is not None:

@@ -7,7 +7,7 @@ import math
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,9 @@ class History(Callback):
         folder: Folder for the file.
 
     Attributes:
+        figures: Function from trainer, method and batches per second to figures by name, which go to the loggers with
+            the latest row; None gives none.
+        live: Latest figures; empty before the first ones.
         last: Latest row; empty before the first one.
         seconds: Wall time of the training batches of this process, without validation and checkpoints; the first ones
             are left out if others follow.
@@ -43,6 +46,8 @@ class History(Callback):
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / NAME
+        self.figures: Callable[[lightning.Trainer, Any, float], Row] | None = None
+        self.live: Row = {}
         self.last: Row = {}
         self.seconds = 0.0
         self.batches = 0
@@ -111,12 +116,22 @@ class History(Callback):
             if self._reads == 1:
                 self.seconds, self.batches = 0.0, 0
             self._reads += 1
-            self.seconds += time.perf_counter() - self._started
+            passed = time.perf_counter() - self._started
+            if self.figures is not None and self._uncounted:
+                self.live = self.figures(trainer, trainer.lightning_module, self._uncounted / passed)
+            self.seconds += passed
             self.batches += self._uncounted
             self._started, self._uncounted = None, 0
         self._write(trainer, rows)
-        for row in rows if trainer.loggers else ():
-            values = {name: value for name, value in row.items() if name not in ("step", *trainer.logged_metrics)}
+        if rows and trainer.loggers:
+            self._log(trainer, rows)
+
+    def _log(self, trainer: lightning.Trainer, rows: list[Row]) -> None:
+        own = ("step", *trainer.logged_metrics)  # a method's own values, which Lightning logs
+        for row in rows:
+            values = {name: value for name, value in row.items() if name not in own}
+            if row is rows[-1]:
+                values |= {f"speed/{name}": value for name, value in self.live.items()}
             for logger in trainer.loggers:
                 logger.log_metrics({**values, "epoch": trainer.current_epoch}, step=int(row["step"]) - 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
@@ -23,6 +24,17 @@ if TYPE_CHECKING:  # torch, Lightning and transformers are imported lazily so th
     from fairlab.data.counterfactual import CounterfactualData
     from fairlab.run.history import History
 
+# Keys of ``trainer`` that are fairlab's own; all others are arguments of Lightning's trainer.
+OWN = (
+    "attention",
+    "checkpoint_every",
+    "compile",
+    "device_batch_size",
+    "matmul_precision",
+    "max_steps",
+    "profile",
+    "recompute",
+)
 SLOWER = 1.2  # a run warns from this ratio of bfloat16 to float32 time
 
 
@@ -69,31 +81,20 @@ def make_trainer(
     import lightning
     import torch
     from lightning.fabric.utilities.exceptions import MisconfigurationException
-    from lightning.pytorch.callbacks import RichProgressBar
-
-    from fairlab.run.acceleration import Acceleration
-    from fairlab.run.checkpoints import Checkpoints
 
     hardware = {name: built(value) for name, value in plain(config.trainer).items() if name != "callbacks"}
-    every = hardware.pop("checkpoint_every")
-    ways = {"attention": hardware.pop("attention"), "recompute": hardware.pop("recompute")}
-    ways["compiled"] = hardware.pop("compile")
-    most = hardware.pop("max_steps", None)
-    torch.set_float32_matmul_precision(hardware.pop("matmul_precision"))
-    del hardware["device_batch_size"]
+    own = {name: hardware.pop(name, None) for name in OWN}
+    torch.set_float32_matmul_precision(own["matmul_precision"])
     if strategy := _strategy(hardware.get("strategy")):
         hardware["strategy"] = strategy
     terminal = sys.stderr.isatty()
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     total_batches = data.total_batches
-    bounds = [total_batches, method.steps, most]
-    kept = Checkpoints(record.folder / "checkpoints", every, monitor=method.monitor, patience=method.patience)
-    callbacks: list[Any] = [history, kept]
-    if method.measurable_before:
-        callbacks.append(Acceleration(encoder, **ways))
+    bounds = [total_batches, method.steps, own["max_steps"]]
     listed = plain(config.trainer).get("callbacks") or []
     named = {f"{number}": node for number, node in enumerate(listed if isinstance(listed, list) else [listed])}
     given = build_callbacks({**plain(config.get("callbacks") or {}), **named}, loggers)
+    callbacks = _callbacks(own, record.folder, history, encoder, method, data, terminal)
     settings = {
         "max_epochs": 1,
         "max_steps": min(bound for bound in bounds if bound not in (None, -1)),
@@ -102,7 +103,7 @@ def make_trainer(
         "num_sanity_val_steps": 0,
         "log_every_n_steps": 1,
         "logger": loggers,
-        "callbacks": callbacks + [RichProgressBar()] * terminal + given,
+        "callbacks": callbacks + given,
         "enable_progress_bar": terminal,
         "enable_model_summary": False,
         "use_distributed_sampler": False,
@@ -112,6 +113,29 @@ def make_trainer(
         return lightning.Trainer(**settings | hardware)
     except (MisconfigurationException, ValueError, TypeError) as error:
         raise FairlabError(f"this trainer cannot run here: {' '.join(str(error).split())}; use trainer=cpu") from error
+
+
+def _callbacks(
+    own: dict[str, Any], folder: Path, history: History, encoder: Any, method: Any, data: Any, terminal: bool
+) -> list[Any]:
+    """Return fairlab's own callbacks by the values of its own keys of ``trainer``."""
+    from fairlab.run.acceleration import Acceleration
+    from fairlab.run.checkpoints import Checkpoints
+    from fairlab.run.live import Figures, LiveBar, Trace
+
+    if not isinstance(method, FittedMethod):
+        tokens = data.sizes().get("tokens", 0) * data.epochs / data.total_batches
+        history.figures = Figures(tokens, data.total_batches).of
+    every = own["checkpoint_every"]
+    found: list[Any] = [
+        history,
+        Checkpoints(folder / "checkpoints", every, monitor=method.monitor, patience=method.patience),
+    ]
+    if method.measurable_before:
+        found.append(Acceleration(encoder, own["attention"], own["recompute"], own["compile"]))
+    if own["profile"]:
+        found.append(Trace(own["profile"], folder))
+    return found + [LiveBar(history)] * terminal
 
 
 def _strategy(name: Any) -> Any:

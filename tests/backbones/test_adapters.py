@@ -144,3 +144,16 @@ def test_the_embeddings_of_minilm_mlm_stay_near_those_of_minilm():
     texts = [g.versions["man"] for g in read_groups("embedded/people") if g.extra["split"] == "test"][:60]
     cosines = torch.cosine_similarity(*(embedded_backbone(name).embed(texts) for name in ("minilm", "minilm_mlm")))
     assert cosines.mean() > 0.9
+
+
+def test_adapters_of_a_bfloat16_model_are_float32_and_train(tiny_folders):
+    backbone = load_backbone(str(tiny_folders["llama"]), pooling="mean", max_length=32, normalize=False)
+    model = backbone.model.to(torch.bfloat16)
+    add_adapters(model, 4)
+    adapters = [weight for name, weight in model.named_parameters() if ".lora_" in name]
+    assert {weight.dtype for weight in adapters} == {torch.float32}
+    output = model(input_ids=torch.tensor([[1, 2, 3]])).logits
+    assert output.dtype == torch.bfloat16
+    output.float().square().mean().backward()
+    assert all(weight.grad.dtype == torch.float32 for weight in adapters if weight.grad is not None)
+    assert any(weight.grad.abs().max() > 0 for weight in adapters if weight.grad is not None)

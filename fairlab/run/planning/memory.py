@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fairlab.backbones.blocks import Recomputation
 from fairlab.run.planning.sizes import ModelSize
+
+if TYPE_CHECKING:  # torch is imported lazily so that --help is fast
+    from fairlab.backbones.blocks import Recomputation
 
 
 @dataclass(frozen=True)

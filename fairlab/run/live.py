@@ -1,0 +1,133 @@
+"""Figures of a training while it runs: speed, share of the device's peak, memory, time left; and a trace of some steps.
+
+They stand in the progress bar and go to the loggers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+from lightning.pytorch.callbacks import Callback, RichProgressBar
+from torch import nn
+
+from fairlab.data.batch_stream import batches_done
+from fairlab.distributed import ranks
+from fairlab.run.history import History
+from fairlab.run.planning.hours import Device, gpus
+from fairlab.run.planning.work import training_flops
+
+SKIPPED = 3  # batches before a trace, in which devices warm up
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Meaning of batches per second for one run.
+
+    Attributes:
+        tokens: Average number of tokens of a batch, over all processes; 0 if the data does not say.
+        batches: Number of batches of the run.
+    """
+
+    tokens: float
+    batches: int
+
+    def of(self, trainer: lightning.Trainer, module: nn.Module, rate: float) -> dict[str, float]:
+        """Return the figures at a rate of batches per second.
+
+        Args:
+            trainer: Trainer of the run.
+            module: Method that is trained.
+            rate: Batches per second.
+
+        Returns:
+            ``seconds_left`` of training without validations; if known, ``tokens_per_second`` over all processes,
+            ``memory_gb``, the peak on this process's GPU, and ``share_of_peak``, by 6 FLOP per parameter and token and
+            the maker's peak for the precision.
+        """
+        found = {"seconds_left": (self.batches - batches_done(trainer)) / rate}
+        if self.tokens:
+            found["tokens_per_second"] = self.tokens * rate
+        device = trainer.strategy.root_device
+        if device.type == "cuda":
+            found["memory_gb"] = torch.cuda.max_memory_allocated(device) / 1e9
+            if self.tokens and (peak := peak_of(torch.cuda.get_device_name(device), trainer.precision, gpus())):
+                found["share_of_peak"] = flops_of_a_token(module) * self.tokens * rate / (peak * ranks())
+        return found
+
+
+def peak_of(name: str, precision: str, devices: list[Device]) -> float | None:
+    """Return the peak FLOP/s of a GPU by its name, such as ``NVIDIA H100 80GB HBM3``; None if it is not listed."""
+    for device in devices:
+        if name.startswith(device.name):
+            return device.bf16 if "16" in precision else device.float32
+    return None
+
+
+def flops_of_a_token(module: nn.Module) -> float:
+    """Return the FLOPs of training per token: 6 N, or 4 N if few weights are trained, without embedding tables."""
+    tables = {id(one.weight) for one in module.modules() if isinstance(one, nn.Embedding)}
+    counts = [(one.numel(), one.requires_grad) for one in module.parameters() if id(one) not in tables]
+    total, trained = sum(count for count, _ in counts), sum(count for count, is_trained in counts if is_trained)
+    return training_flops(total, 1.0, adapters=trained < total / 2)
+
+
+class LiveBar(RichProgressBar):
+    """Progress bar with the latest loss and figures of a history."""
+
+    def __init__(self, history: History) -> None:
+        super().__init__()
+        self.history = history
+
+    def get_metrics(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> dict[str, Any]:
+        """Return what stands behind the bar."""
+        shown = {"loss": f"{loss:.4g}"} if (loss := self.history.last.get("train/loss")) is not None else {}
+        live = self.history.live
+        words = {
+            "tokens/s": ("tokens_per_second", "{:,.0f}"),
+            "of peak": ("share_of_peak", "{:.0%}"),
+            "GB": ("memory_gb", "{:.1f}"),
+            "hours left": ("hours_left", "{:.1f}"),
+        }
+        live = {**live, "hours_left": live["seconds_left"] / 3600} if live else {}
+        shown |= {word: form.format(live[name]) for word, (name, form) in words.items() if name in live}
+        return super().get_metrics(trainer, pl_module) | shown
+
+
+class Trace(Callback):
+    """Trace of some batches in Chrome's format, ``trace.json.gz``, which Perfetto and ``chrome://tracing`` show.
+
+    Args:
+        batches: Number of traced batches, after the first three.
+        folder: Folder for the file.
+    """
+
+    def __init__(self, batches: int, folder: Path) -> None:
+        self.batches = batches
+        self.file = folder / "trace.json.gz"
+        self._profiler: torch.profiler.profile | None = None
+
+    def on_train_start(self, trainer: lightning.Trainer, *_: Any) -> None:
+        """Begin to count batches, in rank 0 alone."""
+        if trainer.is_global_zero:
+            schedule = torch.profiler.schedule(wait=SKIPPED - 1, warmup=1, active=self.batches, repeat=1)
+            self._profiler = torch.profiler.profile(schedule=schedule, on_trace_ready=self._write)
+            self._profiler.start()
+
+    def on_train_batch_end(self, *_: Any) -> None:
+        """Count a batch."""
+        if self._profiler is not None:
+            self._profiler.step()
+
+    def on_train_end(self, *_: Any) -> None:
+        """Stop."""
+        if self._profiler is not None:
+            self._profiler.stop()
+            self._profiler = None
+
+    def _write(self, profiler: Any) -> None:
+        self.file.unlink(missing_ok=True)  # a link in its place is not followed
+        profiler.export_chrome_trace(str(self.file))
