@@ -204,7 +204,7 @@ def augmenting(config: DictConfig) -> dict[str, Any]:
     seed share the output.
     """
     values, defaults = plain_config(config), plain_config(composed("augment", [], {}))
-    chosen = ("augmentation", "rewriter", "llm", "axis", "attributes", "search", "biaser_set")
+    chosen = ("augmentation", "rewriter", "llm", "axis", "attributes", "search", "biaser_set", "spacy")
     own = {key: values[key] for key in chosen if key in values}
     return {key: value for key, value in defaults.items() if value != MISSING} | own
 

@@ -21,6 +21,7 @@ from fairlab.run.command_line import cli
 from fairlab.run.config.lightning_keys import lightning_hint
 from fairlab.run.config.optimizing import DECAYED, refuse_wrong_optimizer
 from fairlab.run.folders import plain_config
+from fairlab.text.pipeline import refuse_unknown_pipeline
 from fairlab.types import Count, FairlabError, Natural, Seed, Texts
 
 
@@ -70,6 +71,7 @@ TYPES: dict[str, Any] = {
     "augmentation": Choice | None,
     "sources": Mapping[str, Mapping[str, Any]],
     "cache": str | None,
+    "spacy": str | None,
     "table": Name | None,
     "seeds": Count | None,
     "readings": Texts | None,
@@ -141,6 +143,8 @@ def refuse_misfits(entry: str, config: DictConfig) -> None:
             raise FairlabError(sentence)
     if entry == "train":
         refuse_wrong_optimizer(values)
+    if values.get("spacy"):
+        refuse_unknown_pipeline(values["spacy"])
 
 
 def refuse_missing(config: DictConfig) -> None:
