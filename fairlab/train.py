@@ -123,6 +123,7 @@ def rehearse(config: DictConfig) -> None:
     refuse_push(config.get("push"))
     start = starting_point(config)
 
+    from fairlab.data.prepared import NAME as PREPARED
     from fairlab.run.checkpoints import History
 
     quieten()
@@ -136,7 +137,7 @@ def rehearse(config: DictConfig) -> None:
             gate(start.on(device()), "before", record)
         if augments_first(config):
             return
-        if config.data.get("prepared"):
+        if (prepared := config.data.get("prepared")) and not (Path(prepared) / PREPARED).is_file():
             config.data.prepared = None
         if config.logger:
             config.logger = config.callbacks = {}

@@ -363,7 +363,7 @@ def values_of(kind: type[Any], content: Any, what: str, besides: Collection[str]
     """
     if not isinstance(content, dict):
         raise ValueError(f"{what} is {type(content).__name__}, no object of names and values")
-    known = _types_in_json(kind, frozenset(besides))
+    known = _types_in_json(kind, frozenset(besides))  # type: ignore[arg-type]
     if not content.keys() <= known.keys():
         unknown = min(content.keys() - known.keys())
         raise ValueError(f"{what} has '{unknown}', which this version of fairlab does not know")

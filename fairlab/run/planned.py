@@ -15,6 +15,7 @@ from fairlab.run.config.composing import composed, composing, from_model
 from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.folders import plain_config, run_folder
 from fairlab.run.planning.hours import Device, gpus, this_machine
+from fairlab.run.planning.needs import model_settings, needs_of
 from fairlab.run.planning.plan import RunPlan, plan_of_run, plan_text
 from fairlab.run.planning.sizes import ModelSize, model_size
 from fairlab.run.planning.work import at_hand, named_files
@@ -36,13 +37,14 @@ def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
         given = sys.argv[1:]
         if options := [one for one in given if one.startswith("-")]:
             raise FairlabError(f"dry_run=true plans one run; leave out {options[0]}")
+        config = composition_of(entry, given)
+        refuse_misfits(entry, config, given)
+        refuse_other_run(entry, given, config)
+        if is_cheap(entry, config):
+            rehearse(config)
         run = planned(entry, f"fairlab.{entry}", given)
         if run.problem:
             raise FairlabError(run.problem)
-        config = composition_of(entry, given)
-        refuse_other_run(entry, given, config)
-        if is_cheap(run, config):
-            rehearse(config)
         found, busy = devices(calibrate=calibrates(given))
         print(plan_text(f"Plan: python -m fairlab.{entry}", [run], found, busy=busy, single=True))
     except FairlabError as error:
@@ -71,15 +73,15 @@ def refuse_other_run(entry: str, given: Sequence[str], config: DictConfig) -> No
         run_folder(values.get("experiment", entry), "", values["ckpt"], _root_=config)
 
 
-def is_cheap(run: RunPlan, config: DictConfig) -> bool:
-    """Return whether the models and data of a planned run are available and small enough to be built for its plan."""
-    if not all(need.there for need in run.needs):
+def is_cheap(entry: str, config: DictConfig) -> bool:
+    """Return whether the models and data of a run are available and small enough to be built for its plan."""
+    values = settings_to_plan(entry, config)
+    if not all(need.there for need in needs_of(values)):
         return False
-    values = plain_config(config)
-    sizes = [model_size(settings) for settings in models_of(values)] if "model" in values else []
+    sizes = map(model_size, model_settings(values))
     names = [*named_files(values.get("data") or {}), *map(str, _names(values.get("dataset")))]
     places = [place for name in names if (place := at_hand(name))]
-    small = all(size is None or size.parameters <= SMALL for size in (run.size, *sizes))
+    small = all(size is None or size.parameters <= SMALL for size in sizes)
     return small and sum(map(_size, places)) <= SHORT
 
 
@@ -108,13 +110,17 @@ def planned(
     """
     try:
         composition = composition_of(entry, given)
-        refuse_misfits(entry, composition)
-        config = plain_config(composition)
-        if entry == "evaluate":
-            config |= {"models": models_of(config)}
+        refuse_misfits(entry, composition, given)
+        config = settings_to_plan(entry, composition)
         return plan_of_run(title, config, commands, times, made)
     except FairlabError as error:
         return RunPlan(title, commands, problem=str(error), times=times)
+
+
+def settings_to_plan(entry: str, composition: DictConfig) -> dict[str, Any]:
+    """Return a composed configuration as plain containers, with the settings of the models of an evaluation."""
+    values = plain_config(composition)
+    return values | {"models": models_of(values)} if entry == "evaluate" else values
 
 
 def composition_of(entry: str, given: Sequence[str]) -> DictConfig:
