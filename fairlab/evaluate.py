@@ -68,7 +68,7 @@ def work(config: DictConfig, record: Record) -> None:
         push_model(pushed, config.push, lambda card: card_with_results(card, record.readings, pushed.parent.name))
 
 
-def rehearse(config: DictConfig) -> None:
+def rehearse_evaluation(config: DictConfig) -> None:
     """Build the models and benchmarks that :func:`work` measures with; see ``dry_run``.
 
     Raises:
@@ -251,7 +251,7 @@ def command() -> None:
     if cli.asks_for_plan(sys.argv[1:]):
         from fairlab.run.planned import print_plan
 
-        print_plan("evaluate", rehearse)
+        print_plan("evaluate", rehearse_evaluation)
         return
     cli.run(main, "evaluate")
 

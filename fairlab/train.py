@@ -110,7 +110,7 @@ def work(config: DictConfig, record: Record) -> None:
         push_model(record.folder / "model", config.push)
 
 
-def rehearse(config: DictConfig) -> None:
+def rehearse_training(config: DictConfig) -> None:
     """Build what :func:`work` builds before its first step, in a temporary folder; see ``dry_run``.
 
     Data that an augmentation writes first, and prepared text, are not written, and loggers are not started.
@@ -288,7 +288,7 @@ def command() -> None:
     if cli.asks_for_plan(sys.argv[1:]):
         from fairlab.run.planned import print_plan
 
-        print_plan("train", rehearse)
+        print_plan("train", rehearse_training)
         return
     cli.run(main, "train")
 
