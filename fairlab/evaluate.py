@@ -68,6 +68,23 @@ def work(config: DictConfig, record: Record) -> None:
         push_model(pushed, config.push, lambda card: card_with_results(card, record.readings, pushed.parent.name))
 
 
+def rehearse_evaluation(config: DictConfig) -> None:
+    """Build the models and benchmarks that :func:`work` measures with; see ``dry_run``.
+
+    Raises:
+        FairlabError: any error that a run would end with before it measures.
+    """
+    config = lowered(config)
+    model_to_push(config)
+    refuse_push(config.get("push"))
+    benchmarks = build_benchmarks(config)
+    if config.dataset is not None:
+        datasets_to_measure(config, benchmarks)
+    else:
+        for node in models_to_measure(config).values():
+            build(node)
+
+
 def model_to_push(config: DictConfig) -> Path | None:
     """Return the folder of the model to push, or None if ``push`` is not set.
 
@@ -88,10 +105,8 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
     Raises:
         FairlabError: no model was given.
     """
-    if config.model is None:
-        raise FairlabError("model has no value; give one, for example model=...")
+    models = models_to_measure(config)
     named = named_inputs(config.model)
-    models = {label: backbone_node(model, asked(config)) for label, model in named.items()}
     inputs = {f"weights of {label}": weights_facts(node) for label, node in models.items()}
     refuse_changed_inputs(record, inputs)
     benchmarks = build_benchmarks(config)
@@ -99,6 +114,17 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
     one = len(models) == 1
     backbones = (("" if one else label, on_device(node, record)) for label, node in models.items())
     measure_named(benchmarks, backbones, {"" if one else label: Path(place) for label, place in named.items()}, record)
+
+
+def models_to_measure(config: DictConfig) -> dict[str, DictConfig]:
+    """Return the configurations of the models of an evaluation by label.
+
+    Raises:
+        FairlabError: no model was given, or there is no such model.
+    """
+    if config.model is None:
+        raise FairlabError("model has no value; give one, for example model=...")
+    return {label: backbone_node(model, asked(config)) for label, model in named_inputs(config.model).items()}
 
 
 def on_device(node: DictConfig, record: Record) -> Backbone:
@@ -136,16 +162,9 @@ def notes_of_training(model: Path) -> list[Note]:
 
 def evaluate_data(config: DictConfig, record: Record) -> None:
     """Measure every dataset with every data benchmark, using the embedder that the benchmark names."""
-    from fairlab.data.stream.manifest import dataset_facts
-
-    if config.model is not None:
-        raise FairlabError("dataset= is measured without a model=; what embeds it is benchmark.db_index.vectors=")
-    named = named_inputs(config.dataset, "dataset")
-    inputs = {f"data of {label}": dataset_facts(source) for label, source in named.items()}
-    refuse_changed_inputs(record, inputs)
     benchmarks = build_benchmarks(config)
-    if models := [benchmark.name for benchmark in benchmarks if not isinstance(benchmark, DataBenchmark)]:
-        raise FairlabError(f"{models[0]} measures models, not data; with dataset= give benchmark=db_index or shortcuts")
+    named, inputs = datasets_to_measure(config, benchmarks)
+    refuse_changed_inputs(record, inputs)
     field = config.field if isinstance(config.field, str) else list(config.field)
     record.provenance |= environment() | inputs
     for benchmark in benchmarks:
@@ -154,6 +173,25 @@ def evaluate_data(config: DictConfig, record: Record) -> None:
         record.provenance |= facts
         for label, source in named.items():
             measure_data(benchmark, source, field, embed, label if len(named) > 1 else "", record)
+
+
+def datasets_to_measure(
+    config: DictConfig, benchmarks: Sequence[Any]
+) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
+    """Return the datasets of an evaluation by label, and their provenance.
+
+    Raises:
+        FairlabError: a model was given as well, a benchmark measures models, or a dataset does not exist.
+    """
+    from fairlab.data.stream.manifest import dataset_facts
+
+    if config.model is not None:
+        raise FairlabError("dataset= is measured without a model=; what embeds it is benchmark.db_index.vectors=")
+    named = named_inputs(config.dataset, "dataset")
+    inputs = {f"data of {label}": dataset_facts(source) for label, source in named.items()}
+    if models := [benchmark.name for benchmark in benchmarks if not isinstance(benchmark, DataBenchmark)]:
+        raise FairlabError(f"{models[0]} measures models, not data; with dataset= give benchmark=db_index or shortcuts")
+    return named, inputs
 
 
 def embedder(
@@ -213,7 +251,7 @@ def command() -> None:
     if cli.asks_for_plan(sys.argv[1:]):
         from fairlab.run.planned import print_plan
 
-        print_plan("evaluate")
+        print_plan("evaluate", rehearse_evaluation)
         return
     cli.run(main, "evaluate")
 

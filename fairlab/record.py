@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -258,22 +258,20 @@ class Record:
             known = Description.read_all(content.pop("described", {}) if isinstance(content, dict) else {})
             for name, kind in ENTRIES.items():
                 if isinstance(content, dict) and isinstance(content.get(name), list):
-                    content[name] = [
-                        kind(**values_of(kind, entry, f"an entry of {name}", UNWRITTEN)) for entry in content[name]
-                    ]
+                    checked = [values_of(kind, entry, f"an entry of {name}", UNWRITTEN) for entry in content[name]]
+                    own = [{"description": known.get(one["benchmark"])} if name in DESCRIBED else {} for one in checked]
+                    content[name] = [kind(**entry, **more) for entry, more in zip(checked, own, strict=True)]
             values = values_of(cls, content, "the record", besides=("folder",))
             if fault := record_fault(values):
                 raise ValueError(fault)
-            found = cls(folder, **values)
-            found.readings = [replace(entry, description=known.get(entry.benchmark)) for entry in found.readings]
-            found.comparisons = [replace(entry, description=known.get(entry.benchmark)) for entry in found.comparisons]
-            return found
+            return cls(folder, **values)
         except (ValueError, ArithmeticError, OSError, RecursionError) as error:
             said = " ".join(str(error).split())
             raise FairlabError(f"{file} is damaged ({said}); put a copy back, or move {folder} away") from error
 
 
 ENTRIES = {"readings": Reading, "comparisons": Comparison, "not_run": NotRun, "notes": Note}
+DESCRIBED = ("readings", "comparisons")  # entries that take the description of their benchmark
 UNWRITTEN = ("description",)  # fields of an entry that a record stores once per benchmark instead
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import logging
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import MISSING, DictConfig
+from omegaconf import MISSING, DictConfig, open_dict
 
 from fairlab.benchmarks.runner import add, gate, measure, take
 from fairlab.benchmarks.stages import LOADING, stage
 from fairlab.checks.values import target_of
-from fairlab.distributed import gather_over_ranks, rank, ranks
+from fairlab.distributed import device, gather_over_ranks, rank, ranks
 from fairlab.files import sha256
 from fairlab.protocols import Planned
 from fairlab.record import TRAINING, Note, Record
@@ -30,7 +31,8 @@ from fairlab.run.config.shortened import lowered, shortening_notes
 from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
 from fairlab.run.further import facts_after_fitting, further_methods
-from fairlab.run.job import job, refuse_changed_inputs
+from fairlab.run.job import job, process_count, refuse_changed_inputs
+from fairlab.run.launch.processes import refuse_other_count
 from fairlab.run.loggers import finish_loggers
 from fairlab.run.pushing import push_model, refuse_push
 from fairlab.run.starting import announce_backbone, starting_point
@@ -106,6 +108,48 @@ def work(config: DictConfig, record: Record) -> None:
     finish_loggers(trainer.loggers, record, trainer.global_step)
     if config.get("push"):
         push_model(record.folder / "model", config.push)
+
+
+def rehearse_training(config: DictConfig) -> None:
+    """Build what :func:`work` builds before its first step, in a temporary folder; see ``dry_run``.
+
+    Data that an augmentation writes first, and prepared text, are not written, and loggers are not started.
+
+    Raises:
+        FairlabError: any error that a run would end with before it trains.
+    """
+    config = lowered(config)
+    refuse_other_count(process_count(config))
+    refuse_push(config.get("push"))
+    start = starting_point(config)
+
+    from fairlab.data.prepared import NAME as PREPARED
+    from fairlab.run.checkpoints import History
+
+    quieten()
+    benchmarks = build_benchmarks(config)
+    method = build_method(config, start.model)
+    with open_dict(config), tempfile.TemporaryDirectory() as folder:
+        record = Record(Path(folder), plain_config(config), command="")
+        if config.before is not None:
+            take("before", Path(config.before), record, {one.name: one.version for one in benchmarks})
+        if config.strict:
+            gate(start.on(device()), "before", record)
+        if augments_first(config):
+            return
+        if (prepared := config.data.get("prepared")) and not (Path(prepared) / PREPARED).is_file():
+            config.data.prepared = None
+        if config.logger:
+            config.logger = config.callbacks = {}
+        data, parts = build_data(config, start.model, method)
+        further_methods(config, start.model, data)
+        make_trainer(config, record, History(), start.model, method, data, parts)
+
+
+def augments_first(config: DictConfig) -> bool:
+    """Return whether the run's augmentation writes its data before the training."""
+    applies = target_of(config.data).applies
+    return bool(config.augmentation) and not issubclass(target_of(config.augmentation), applies)
 
 
 def export(method: Any, start: Any, trained_on: Fingerprints | None, record: Record) -> None:
@@ -206,7 +250,7 @@ def augmenting(config: DictConfig) -> dict[str, Any]:
     seed share the output.
     """
     values, defaults = plain_config(config), plain_config(composed("augment", [], {}))
-    chosen = ("augmentation", "rewriter", "llm", "axis", "attributes", "search", "biaser_set")
+    chosen = ("augmentation", "rewriter", "llm", "axis", "attributes", "search", "biaser_set", "spacy")
     own = {key: values[key] for key in chosen if key in values}
     return {key: value for key, value in defaults.items() if value != MISSING} | own
 
@@ -246,7 +290,7 @@ def command() -> None:
     if cli.asks_for_plan(sys.argv[1:]):
         from fairlab.run.planned import print_plan
 
-        print_plan("train")
+        print_plan("train", rehearse_training)
         return
     cli.run(main, "train")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from functools import cache
 from math import inf
 from typing import Annotated, Any
 
@@ -348,7 +349,7 @@ class ItemTexts:
     licence: str = ""
 
 
-def values_of(kind: type[Any], content: Any, what: str, besides: Container[str] = ()) -> dict[str, Any]:
+def values_of(kind: type[Any], content: Any, what: str, besides: Collection[str] = ()) -> dict[str, Any]:
     """Check that a JSON object fits a dataclass's fields, and return it; fields with a default may be absent.
 
     Args:
@@ -362,13 +363,24 @@ def values_of(kind: type[Any], content: Any, what: str, besides: Container[str] 
     """
     if not isinstance(content, dict):
         raise ValueError(f"{what} is {type(content).__name__}, no object of names and values")
-    known = {one.name: one for one in fields(kind) if one.name not in besides}
-    if unknown := sorted(set(content) - set(known)):
-        raise ValueError(f"{what} has '{unknown[0]}', which this version of fairlab does not know")
-    for name, one in known.items():
-        types = tuple(found for part in str(one.type).split(" | ") for found in IN_JSON[part.partition("[")[0]])
-        if name not in content and one.default is MISSING and one.default_factory is MISSING:
-            raise ValueError(f"{what} has no '{name}'")
-        if name in content and not isinstance(content[name], types):
+    known = _types_in_json(kind, frozenset(besides))  # type: ignore[arg-type]
+    if not content.keys() <= known.keys():
+        unknown = min(content.keys() - known.keys())
+        raise ValueError(f"{what} has '{unknown}', which this version of fairlab does not know")
+    for name, (one, types) in known.items():
+        if name not in content:
+            if one.default is MISSING and one.default_factory is MISSING:
+                raise ValueError(f"{what} has no '{name}'")
+        elif not isinstance(content[name], types):
             raise ValueError(f"'{name}' of {what} is {type(content[name]).__name__}, not {one.type}")
     return content
+
+
+@cache  # a record has hundreds of entries of one kind
+def _types_in_json(kind: type[Any], besides: frozenset[str]) -> dict[str, tuple[Field[Any], tuple[type, ...]]]:
+    """Return the fields of a dataclass by name, each with the types that its value may have in JSON."""
+    return {
+        one.name: (one, tuple(kind for part in str(one.type).split(" | ") for kind in IN_JSON[part.partition("[")[0]]))
+        for one in fields(kind)
+        if one.name not in besides
+    }

@@ -1,6 +1,7 @@
 """The atlas: its matrix is sound, and its tables say what a record holds, and "not run" of all else."""
 
 import re
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,6 +23,7 @@ MATRIX = read_matrix(FILE, "quickstart")
 FIRST = "before=runs/"
 
 
+@cache
 def composed_run(run):
     """Configuration of a run of the matrix, and the run that it takes readings over from."""
     first = [one.removeprefix(FIRST) for one in MATRIX.runs[run] if one.startswith(FIRST)]

@@ -21,7 +21,7 @@ from fairlab.metrics.rewriting import _bleu, _rouge, bleu_counts, rouge_2
 from fairlab.record import Record
 from fairlab.run.dashboard import workspace
 from fairlab.run.loggers import build_loggers
-from fairlab.text.pipeline import MODELS, load_pipeline
+from fairlab.text.pipeline import MODELS, _load, load_pipeline
 from fairlab.types import FairlabError
 from tests.conftest import MINILM
 
@@ -96,7 +96,7 @@ def test_a_missing_package_is_named_by_its_extra(use, monkeypatch, tmp_path):
     packages, extra, needing = USES[use]
     for package in [packages] if isinstance(packages, str) else packages:
         monkeypatch.setitem(sys.modules, package, None)
-    for cached in (load_pipeline, _bleu, _rouge):
+    for cached in (_load, _bleu, _rouge):
         cached.cache_clear()
     with pytest.raises(FairlabError) as error:
         needing(tmp_path)

@@ -17,6 +17,7 @@ from fairlab.run.augmenting.running import augment_rows, refuse_unplanned
 from fairlab.run.command_line import cli
 from fairlab.run.config.composing import composed, own_settings
 from fairlab.run.folders import plain_config
+from fairlab.text.pipeline import parsing_with
 from fairlab.types import NEUTRAL, FairlabError
 
 if TYPE_CHECKING:  # importing datasets takes seconds
@@ -65,10 +66,11 @@ def rewrite(
     if not isinstance(built, GroupRewriter):
         raise FairlabError(f"rewriter={rewriter} does not give all versions of a text; take rules or word_swap")
     found = []
-    for one, versions in zip(texts, built.groups(texts), strict=True):
-        if isinstance(versions, NotRewritten):
-            raise FairlabError(f"'{one[:60]}' could not be rewritten: {versions.reason}")
-        found.append(versions.versions[to])
+    with parsing_with(values["spacy"]):
+        for one, versions in zip(texts, built.groups(texts), strict=True):
+            if isinstance(versions, NotRewritten):
+                raise FairlabError(f"'{one[:60]}' could not be rewritten: {versions.reason}")
+            found.append(versions.versions[to])
     return found[0] if isinstance(text, str) else found
 
 
@@ -119,7 +121,8 @@ def augment(
             raise FairlabError(f"{folder} is there already; give a new folder as output")
         folder.mkdir(parents=True, exist_ok=True)
         record = Record(folder, config, command="")
-        augment_rows(config, augmentation, record)
+        with parsing_with(config["spacy"]):
+            augment_rows(config, augmentation, record)
         record.save()
         if left_out(record):
             print("; ".join(note.text for note in record.notes))

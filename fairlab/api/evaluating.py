@@ -24,6 +24,7 @@ from fairlab.run.config.composing import composed, own_settings
 from fairlab.run.config.shortened import shortening_notes
 from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
+from fairlab.text.pipeline import parsing_with
 from fairlab.types import FairlabError
 
 
@@ -77,7 +78,8 @@ def evaluate(
     record.provenance |= environment() | weights
     record.add_notes(shortening_notes(config))
     places = {label: Path(one) for label, one in models.items() if isinstance(one, str | Path)}
-    measure_named(chosen, ((label, backbone) for label, (backbone, _) in found.items()), places, record)
+    with parsing_with(config.spacy):
+        measure_named(chosen, ((label, backbone) for label, (backbone, _) in found.items()), places, record)
     if not record.readings:
         reasons = "; ".join(dict.fromkeys(f"{entry.benchmark}: {entry.reason}" for entry in record.not_run))
         raise FairlabError(f"nothing could be measured ({reasons}); choose another benchmark, or another model")

@@ -154,7 +154,7 @@ def _of_sentence_transformer(sentence: Any) -> Backbone:
     from sentence_transformers.base.modules import Transformer
 
     from fairlab.backbones.backbone import Backbone
-    from fairlab.backbones.published import Published
+    from fairlab.backbones.sentence_pipeline import SentencePipeline
 
     first = sentence[0]
     if not isinstance(first, Transformer):
@@ -167,7 +167,7 @@ def _of_sentence_transformer(sentence: Any) -> Backbone:
         pooling=PUBLISHED,
         max_length=sentence.max_seq_length or first.tokenizer.model_max_length,
         normalize=False,
-        published=Published(sentence),
+        published=SentencePipeline(sentence),
     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fairlab.backbones.published import Published
+    from fairlab.backbones.sentence_pipeline import SentencePipeline
 
 TOKENS_PER_BATCH = 2048
 REMEMBERED = 2**26  # maximum number of cached embedding values; 256 MiB
@@ -102,7 +102,7 @@ class Backbone(nn.Module):
         pooling: Literal["cls", "mean", "published"],
         max_length: int,
         normalize: bool,
-        published: Published | None = None,
+        published: SentencePipeline | None = None,
     ) -> None:
         super().__init__()
         refuse_tokens_without_row(model, tokenizer)

@@ -218,7 +218,7 @@ def _as_published(
 ) -> Backbone:
     """Return the model with the modules defined in sentence-transformers' files."""
     from fairlab.backbones.backbone import Backbone
-    from fairlab.backbones.published import load_published
+    from fairlab.backbones.sentence_pipeline import load_published
 
     with loading(name):
         given: Any = None if model is None else model.base_model

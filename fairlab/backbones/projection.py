@@ -23,7 +23,7 @@ from fairlab.checks.foreign import read_object
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
-    from fairlab.backbones.published import Published
+    from fairlab.backbones.sentence_pipeline import SentencePipeline
 
 FOLDER = "2_Dense"
 WEIGHT = "linear.weight"
@@ -122,7 +122,7 @@ def saved_projection(folder: Path) -> Tensor | None:
     return weight if is_marked(folder) or is_projection(weight) else None
 
 
-def take_projection(published: Published, marked: bool = False) -> Tensor | None:
+def take_projection(published: SentencePipeline, marked: bool = False) -> Tensor | None:
     """Remove and return a dense layer of published modules that fairlab exported: orthogonal projection or marked.
 
     Applied to the hidden states, it gives the same embeddings and also affects the language-modelling head.

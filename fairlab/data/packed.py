@@ -291,13 +291,18 @@ def augmentation_facts(augmentation: TextAugmentation | None) -> dict[str, Any]:
     return {"augmentation": augmentation.described(), "revision": rules_revision()}
 
 
-@cache
 def rules_revision() -> str:
-    """Return a hash of everything that affects rule rewriting: code, lists, and a parser named by the environment."""
+    """Return a hash of everything that affects rule rewriting: code, lists, and a parser other than the default."""
+    return _code_revision() + os.environ.get(SPACY, "")
+
+
+@cache
+def _code_revision() -> str:
+    """Return a hash of the code and lists of rule rewriting."""
     package = Path(__file__).parents[1]
     parts = ("rewriting", "text", "lexicons", "augmentation")
     files = sorted(file for part in parts for file in (package / part).rglob("*") if file.suffix in RULES)
-    return sha256(*files)[:16] + os.environ.get(SPACY, "")
+    return sha256(*files)[:16]
 
 
 def _files(path: str) -> list[Path]:

@@ -20,7 +20,7 @@ from fairlab.reporting.page import Block, PageCell, PageTable, Section, Text, me
 
 Items = Mapping[str, NDArray[np.floating]]
 NAME = DBIndexBenchmark.description.name
-PUBLISHED = Path(__file__).parent / "published" / "biasers.yaml"
+PUBLISHED = Path(__file__).parent / "papers" / "biasers.yaml"
 
 
 def data_bias(record: Record) -> list[Section]:

@@ -40,7 +40,7 @@ from fairlab.reporting.stages import stage_section
 from fairlab.reporting.summary import collapse_verdicts
 from fairlab.reporting.tables.marks import failed_models, marks_beside, said_of_training
 
-PUBLISHED = Path(__file__).parent / "published"
+PUBLISHED = Path(__file__).parent / "papers"
 MANY = 12  # number of rows above which a table is folded
 
 

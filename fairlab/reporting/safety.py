@@ -27,7 +27,7 @@ from fairlab.reporting.page import (
     measured,
 )
 
-PUBLISHED = Path(__file__).parent / "published" / "ensemble.yaml"
+PUBLISHED = Path(__file__).parent / "papers" / "ensemble.yaml"
 OVERVIEW = "overview.json"  # file in the record's folder with the data of the figures
 LARGEST = "largest_gaps.json"  # file in the record's folder with texts by subgroup
 OF = "acv_change_of_"  # prefix before the name of another model

@@ -34,6 +34,7 @@ from fairlab.run.config.build import as_config
 from fairlab.run.config.schema import refuse_misfits, refuse_missing
 from fairlab.run.folders import plain_config, refuse_changed_config, refuse_other_augmentation
 from fairlab.run.launch.processes import count_of, refuse_other_count, run_in_processes
+from fairlab.text.pipeline import parsing_with
 from fairlab.types import FairlabError, NotPushed, ReviewNeeded
 
 
@@ -108,14 +109,15 @@ def do_work(entry: str, config: DictConfig, body: Callable[[DictConfig, Record],
     """Run the work in the configured number of processes; ``record`` then holds the output of rank 0."""
     count = process_count(config)
     refuse_other_count(count)
-    if count == 1:
-        with no_space_is_one_sentence(record.folder):
-            body(config, record)
-        return
-    try:
-        run_in_processes(count, do_share, entry, record.config, record.folder)
-    finally:
-        vars(record).update(vars(Record.load(record.folder)))
+    with parsing_with(config.get("spacy")):
+        if count == 1:
+            with no_space_is_one_sentence(record.folder):
+                body(config, record)
+            return
+        try:
+            run_in_processes(count, do_share, entry, record.config, record.folder)
+        finally:
+            vars(record).update(vars(Record.load(record.folder)))
 
 
 def process_count(config: DictConfig) -> int:

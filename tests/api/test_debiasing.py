@@ -7,6 +7,7 @@ from datasets import Dataset
 
 import fairlab
 from fairlab.record import Record
+from fairlab.text.pipeline import MODELS
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
 
@@ -22,17 +23,26 @@ def test_texts_are_turned():
     assert fairlab.rewrite("She left.", to="man", rewriter="word_swap") == "He left."
 
 
+def test_texts_are_parsed_by_the_chosen_pipeline():
+    with pytest.raises(FairlabError, match="there is no pipeline of spaCy 'en_nowhere'"):
+        fairlab.rewrite("She left.", to="man", settings={"spacy": "en_nowhere"})
+    assert fairlab.rewrite("She left.", to="man") == "He left."
+
+
 def test_groups_are_made_of_texts_and_of_a_data_set(tmp_path):
     groups = fairlab.augment(TEXTS, "counterfactual_groups", axis="gender")
     assert groups["source_text"] == [TEXTS[0], TEXTS[2], TEXTS[3]]  # the rain has no gender
     versions = {"neutral": "They are a nurse.", "man": "He is a nurse.", "woman": "She is a nurse."}
     assert groups[0]["versions"] == versions
     data = Dataset.from_dict({"sentence": TEXTS, "label": [0, 1, 0, 1]})
-    made = fairlab.augment(data, "counterfactual_groups", field="sentence", output=tmp_path / "made")
+    chosen = {"spacy": MODELS[0]}
+    made = fairlab.augment(data, "counterfactual_groups", field="sentence", output=tmp_path / "made", settings=chosen)
     assert made["label"] == [0, 0, 1]
     assert made["versions"] == groups["versions"]
     assert json.loads((tmp_path / "made" / "manifest.json").read_text())["made_by"]["field"] == "sentence"
-    assert Record.load(tmp_path / "made").status == "finished"
+    record = Record.load(tmp_path / "made")
+    assert record.status == "finished"
+    assert record.provenance["spacy"] == record.config["spacy"] == MODELS[0]
 
 
 def test_what_was_left_out_is_told(tmp_path, capsys):

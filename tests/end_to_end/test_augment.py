@@ -185,7 +185,8 @@ def test_a_shard_that_was_damaged_is_made_again(tmp_path):
     assert (tmp_path / "out" / "data-00001.jsonl").stat().st_mtime_ns == kept
 
 
-@pytest.mark.parametrize("num_proc", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("num_proc", [1, 2])
 def test_killed_in_the_middle_it_ends_with_the_same_bytes(start, tmp_path, num_proc):
     write_texts(tmp_path / "texts.jsonl", [f"{text} {k}" for k in range(150) for text in TEXTS])
     arguments = [*GROUPS, *FAST, "shard_rows=10", f"num_proc={num_proc}"]

@@ -241,7 +241,7 @@ def test_a_run_that_needs_a_failed_one_is_not_run(run, matrix, small):
 @pytest.mark.parametrize(
     "launcher",
     [
-        ["launcher=joblib", "launcher.n_jobs=2"],
+        pytest.param(["launcher=joblib", "launcher.n_jobs=2"], marks=pytest.mark.slow),
         pytest.param(["launcher=submitit_local", "launcher.n_jobs=2"], marks=pytest.mark.slow),
         pytest.param(["launcher=ray"], marks=pytest.mark.slow),
     ],

@@ -18,6 +18,7 @@ def uninterrupted(run, small, tmp_path):
     return tmp_path / "whole"
 
 
+@pytest.mark.slow
 def test_kill_9_in_mid_training_and_ckpt_last_give_the_same_weights(run, start, small, tmp_path, uninterrupted):
     process = start(*small, *LONG)
     wait_for(last_checkpoint(tmp_path), process)

@@ -18,6 +18,7 @@ import runpy
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -94,7 +95,19 @@ def import_fairlab() -> None:
         compose("train", overrides=["+experiment=ccd_bert"])
     sys.modules["fairlab.run.environment"].environment()  # what git says is kept
     sys.modules["fairlab.rewriting.english.agreement"].article("hour")
+    sys.modules["fairlab.lexicons"].load_lexicon("gender")
+    load_a_model()
     del sys.path[0]
+
+
+def load_a_model() -> None:
+    """Load a model of eight dimensions, after which transformers keeps what it prepares at the first one."""
+    from transformers import AutoModel, BertConfig, BertModel
+
+    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    with tempfile.TemporaryDirectory() as folder:
+        BertModel(BertConfig(vocab_size=8, **sizes)).save_pretrained(folder)
+        AutoModel.from_pretrained(folder)
 
 
 def keep(connection: socket.socket, python: str) -> None:

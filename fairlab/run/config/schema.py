@@ -21,6 +21,7 @@ from fairlab.run.command_line import cli
 from fairlab.run.config.lightning_keys import lightning_hint
 from fairlab.run.config.optimizing import DECAYED, refuse_wrong_optimizer
 from fairlab.run.folders import plain_config
+from fairlab.text.pipeline import refuse_unknown_pipeline
 from fairlab.types import Count, FairlabError, Natural, Seed, Texts
 
 
@@ -74,6 +75,7 @@ TYPES: dict[str, Any] = {
     "augmentation": Choice | None,
     "sources": Mapping[str, Mapping[str, Any]],
     "cache": str | None,
+    "spacy": str | None,
     "table": Name | None,
     "seeds": Count | None,
     "readings": Texts | None,
@@ -124,8 +126,13 @@ def _type_of(node: Any) -> Any:
     return Sequence[str] if isinstance(node, ListConfig) else str
 
 
-def refuse_misfits(entry: str, config: DictConfig) -> None:
+def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None = None) -> None:
     """Check a whole composed configuration: its keys, and the values of every object that it names.
+
+    Args:
+        entry: Name of the entry point, such as ``train``.
+        config: Composed configuration.
+        given: Overrides of the command; None takes those of the running Hydra job.
 
     Raises:
         FairlabError: a value is missing or does not fit; the sentence names its key and a fitting value.
@@ -136,7 +143,7 @@ def refuse_misfits(entry: str, config: DictConfig) -> None:
     for key in known.keys() - values.keys() - {*ADDED, *MAY_BE_MISSING}:
         raise FairlabError(f"nothing is chosen for {key}; give {key}=NAME with: {', '.join(cli.choices(key))}")
     for key in values.keys() - known.keys():
-        _refuse_unread(key, sorted(known))
+        _refuse_unread(key, sorted(known), _given_here() if given is None else given)
     if entry == "train":
         _refuse_misfits_of_training(values)
     hints = {key: hint for key, hint in known.items() if key in values}
@@ -145,6 +152,8 @@ def refuse_misfits(entry: str, config: DictConfig) -> None:
             raise FairlabError(sentence)
     if entry == "train":
         refuse_wrong_optimizer(values)
+    if values.get("spacy"):
+        refuse_unknown_pipeline(values["spacy"])
 
 
 def refuse_missing(config: DictConfig) -> None:
@@ -174,9 +183,12 @@ def _unset(key: str, value: Any) -> Iterator[str]:
             yield from _unset(f"{key}.{name}" if key else str(name), one)
 
 
-def _refuse_unread(key: str, known: Sequence[str]) -> None:
+def _given_here() -> Sequence[str]:
+    return HydraConfig.get().overrides.task if HydraConfig.initialized() else []
+
+
+def _refuse_unread(key: str, known: Sequence[str], given: Sequence[str]) -> None:
     """Raise if a command adds a key that is not read; a file may hold values for others to refer to."""
-    given = HydraConfig.get().overrides.task if HydraConfig.initialized() else []
     added = any(re.match(rf"\+{{1,2}}{re.escape(key)}[.=]", one) for one in given)
     if added and not any("${" + key in one for one in given):
         raise FairlabError(

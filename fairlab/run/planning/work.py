@@ -90,7 +90,7 @@ def training_work(config: Mapping[str, Any]) -> Work:
     if augmentation and EXPANDED not in source:
         source += f"; what {augmentation.rpartition('.')[2]} adds to them is not counted"
     if kind == "Corpus":
-        tokens = float(max(max(data["windows"]), TOKENS))
+        tokens = float(max([*data["windows"], TOKENS]))
     epochs = int(method.get("epochs") or 1)
     steps = None
     if items is not None:

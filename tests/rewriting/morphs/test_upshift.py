@@ -71,10 +71,10 @@ def test_where_nothing_may_change_nothing_does(upshift):
 
 
 def test_text_beyond_the_models_length_stays(upshift):
-    end = "the farmer planted a large tree behind the old wall, " * 40 + "and slept."
+    end = "the farmer planted a large tree behind the old wall, " * 20 + "and slept."
     long = "My neighbour sold a horse that had won a race, and before winter came " + end
-    made = [WordUpshift(upshift.model.backbone, held, seed)([long])[0] for seed in range(6)]
-    assert all(one.endswith(end[-1500:]) for one in made)
+    made = [WordUpshift(upshift.model.backbone, held, seed)([long])[0] for seed in range(3)]
+    assert all(one.endswith(end[-450:]) for one in made)
     assert set(made) != {long}
 
 

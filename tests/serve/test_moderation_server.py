@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fairlab.serve.server import Moderations, ServerBounds
+from fairlab.serve.moderation_server import Moderations, ServerBounds
 
 
 class Scorer:

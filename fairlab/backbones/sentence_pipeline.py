@@ -28,7 +28,7 @@ AT_ONCE = 1024  # maximum number of texts padded together during tokenization
 SETTINGS = "config_sentence_transformers.json"
 
 
-class Published:
+class SentencePipeline:
     """Modules around a transformer in a sentence-transformers folder.
 
     Args:
@@ -99,7 +99,7 @@ class Published:
 
 def load_published(
     folder: Path, model: PreTrainedModel | None, dtype: torch.dtype, normalize: bool | None
-) -> Published:
+) -> SentencePipeline:
     """Load the sentence-transformers modules around a model.
 
     Args:
@@ -127,12 +127,12 @@ def load_published(
     if truncate_dim is not None and (not isinstance(truncate_dim, int) or truncate_dim < 1):
         raise FairlabError(f"{file}: truncate_dim must be a number of dimensions, at least 1, not {truncate_dim!r}")
     whole = assembled(modules, prompts, settings.get("default_prompt_name"), truncate_dim)
-    published = Published(whole.eval())
+    published = SentencePipeline(whole.eval())
     _refuse_other_width(folder, published)
     return published
 
 
-def _refuse_other_width(folder: Path, published: Published) -> None:
+def _refuse_other_width(folder: Path, published: SentencePipeline) -> None:
     """Raise if the widths of the modules do not match, or differ from the embedding length they declare."""
     first: Any = published.sentence[0]
     weights = next(first.parameters())
