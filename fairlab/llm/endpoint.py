@@ -53,7 +53,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Exchange:
+class RoundTrip:
     """One payload sent to a server.
 
     Attributes:
@@ -156,7 +156,7 @@ class Endpoint:
             raise FairlabError(f"the key in {self.api_key_env} holds characters that no header can; export it anew")
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    async def exchange(self, payload: Mapping[str, Any]) -> Exchange:
+    async def exchange(self, payload: Mapping[str, Any]) -> RoundTrip:
         """Send a payload, after any wait that the server requested, and return what came of it."""
         while (hold := self.not_before - time.monotonic()) > 0:
             await asyncio.sleep(hold + random.uniform(0, 0.1))
@@ -176,7 +176,7 @@ class Endpoint:
             outcome, reason = ExchangeOutcome.CUT_OFF, str(error) or type(error).__name__
         except TooLong:
             outcome, reason = ExchangeOutcome.SERVER_ERROR, f"the answer is longer than {LONGEST_BODY:,} bytes"
-        return Exchange(answer, outcome, self.clean(reason), time.perf_counter() - started)
+        return RoundTrip(answer, outcome, self.clean(reason), time.perf_counter() - started)
 
     async def _ask(self, payload: Mapping[str, Any]) -> Answer:
         """Return the server's response, read up to a limit.
@@ -191,6 +191,46 @@ class Endpoint:
                 if len(content) > LONGEST_BODY:
                     raise TooLong
             return Answer(response.status_code, response.headers.get("retry-after"), bytes(content))
+
+    def listed(self) -> list[str]:
+        """Return the names of the models that the server lists; empty if it has no such list.
+
+        Raises:
+            FairlabError: If the server cannot be reached, refuses the key, or is no such server.
+        """
+        url = self.url.removesuffix(self.path) + "/models"
+        trust_env = httpx2.URL(url).host not in LOOPBACK
+        try:
+            found = httpx2.get(url, headers=self._headers(), timeout=self.timeout, trust_env=trust_env)
+        except httpx2.RequestError as error:
+            said = self.clean(str(error) or type(error).__name__)
+            raise FairlabError(
+                f"{url} cannot be reached ({said}); start its server, or give another address"
+            ) from error
+        answer = Answer(found.status_code, None, found.content[:LONGEST_BODY])
+        if answer.text.lstrip().startswith("<"):
+            raise FairlabError(
+                f"{url} answers a web page; give the address up to its version, like http://HOST:8000/v1"
+            )
+        if answer.status in (401, 403):
+            self.refusal(answer, 0.0)
+        data = answer.body.get("data") if isinstance(answer.body, dict) else None
+        return [str(one["id"]) for one in data if isinstance(one, dict) and "id" in one] if data else []
+
+    def refuse_other_model(self, body: Any) -> None:
+        """Raise if a response names another model than the one asked; versions and folders of it may differ.
+
+        Raises:
+            FairlabError: If another model answered.
+        """
+        named = body.get("model") if isinstance(body, dict) else None
+        if not isinstance(named, str) or not named:
+            return
+        one, other = (text.rpartition("/")[2].casefold() for text in (named, self.name))
+        if not (one.startswith(other) or other.startswith(one)):
+            raise FairlabError(
+                f"{self.url} answers as {self.clean(named)}, not as {self.name}; give the name it serves"
+            )
 
     def refusal(self, answer: Answer, seconds: float) -> Attempt:
         """Convert a response with a status other than 200 to an attempt.
@@ -216,7 +256,7 @@ class Endpoint:
             if wait is not None and wait <= LONGEST_WAIT:
                 self.not_before = max(self.not_before, time.monotonic() + wait)
             return Attempt(ExchangeOutcome.RATE_LIMITED, reason=reason, seconds=seconds, wait=wait)
-        lost = status >= 500 or status == 408
+        lost = (status >= 500 and status != 501) or status == 408  # 501: not offered
         return Attempt(
             ExchangeOutcome.SERVER_ERROR if lost else ExchangeOutcome.REJECTED, reason=reason, seconds=seconds
         )

@@ -9,11 +9,12 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from fairlab.backbones.loading import PUBLISHED, find_weights, is_published
+from fairlab.backbones.loading import PUBLISHED, find_weights, is_published, weights_facts
 from fairlab.files import holds_run
 from fairlab.record import Record
 from fairlab.run.command_line import cli
 from fairlab.run.config.build import as_config, plain
+from fairlab.run.config.served_nodes import is_served, served_facts, served_node
 from fairlab.types import FairlabError
 
 SETTINGS = ("pooling", "normalize", "max_length", "dtype")
@@ -22,17 +23,26 @@ FALLBACK = {"pooling": "mean", "normalize": False, "max_length": None, "longest"
 AS_PUBLISHED = {"pooling": PUBLISHED, "normalize": None, "max_length": None}
 
 
-def backbone_node(model: str, settings: Mapping[str, Any]) -> DictConfig:
+def backbone_node(
+    model: str, settings: Mapping[str, Any], llm: DictConfig | Mapping[str, Any] | None = None
+) -> DictConfig:
     """Return the backbone configuration of a model: a named one, its training run's, or the model's own.
 
     Args:
-        model: A backbone's name, the folder of a run or of a model, or a name on the hub.
+        model: A backbone's name, the folder of a run or of a model, a name on the hub, or a served model, see
+            :func:`fairlab.run.config.served_nodes.served_node`.
         settings: Values for some of ``SETTINGS``, used instead of the model's own.
+        llm: Configuration of the server of a served model, or None for the default one.
 
     Raises:
-        FairlabError: the run has no model yet, or a named backbone is also a folder of a model or a run.
+        FairlabError: the run has no model yet, a named backbone is also a folder of a model or a run, or a setting does
+            not suit a served model.
     """
     node: Any
+    if (served := served_node(model, llm)) is not None:
+        if settings:
+            raise FairlabError(f"the served model {model} has its own settings; leave out {', '.join(settings)}")
+        return served
     if model in cli.choices("backbone"):
         if any((Path(model) / name).is_file() for name in ("config.json", "record.json")):
             raise FairlabError(
@@ -55,3 +65,12 @@ def backbone_node(model: str, settings: Mapping[str, Any]) -> DictConfig:
         published = is_published(find_weights(model)) and settings.get("pooling", PUBLISHED) == PUBLISHED
         node = {"_target_": LOAD, "name": model} | (AS_PUBLISHED if published else FALLBACK)
     return as_config({**plain(node), **settings})
+
+
+def model_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
+    """Return what a record says of a model's weights: name and hash, or the address of a served model.
+
+    Raises:
+        FairlabError: the weights are unavailable.
+    """
+    return served_facts(node) if is_served(node) else weights_facts(node)
