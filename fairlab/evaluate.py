@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import hydra
 from omegaconf import DictConfig
 
+from fairlab.backbones.peft_folder import is_adapter_folder
 from fairlab.benchmarks.runner import gate, measure_data, measure_models
 from fairlab.benchmarks.stages import LOADING, stage
 from fairlab.distributed import device, rank
@@ -90,6 +91,8 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
     if config.model is None:
         raise FairlabError("model has no value; give one, for example model=...")
     named = named_inputs(config.model)
+    if config.base is not None and not any(is_adapter_folder(Path(model)) for model in named.values()):
+        raise FairlabError(f"base={config.base} is for a folder of adapters, and model= is none; leave base out")
     models = {label: backbone_node(model, asked(config), config.llm) for label, model in named.items()}
     inputs = {f"weights of {label}": model_facts(node) for label, node in models.items()}
     refuse_changed_inputs(record, inputs)

@@ -31,15 +31,17 @@ def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | Mod
     Args:
         model: Name of a backbone such as ``minilm``, folder of a run or of a model, or name on the hub; a model that an
             OpenAI-compatible server holds, as ``http://127.0.0.1:8000/v1#NAME`` or ``openai/NAME``; or a model in
-            memory: a ``SentenceTransformer``, or a pair of a transformers model and its tokenizer, also compiled or
-            with PEFT adapters. A model in memory is neither moved nor copied; a loaded model is moved to a GPU if one
-            is available. Any other object with ``encode``, or a function from texts to vectors, is measured by its
-            embeddings alone.
+            memory: a ``SentenceTransformer``, a ``CrossEncoder``, or a pair of a transformers model and its tokenizer,
+            also compiled or with PEFT adapters. A model in memory is neither moved nor copied; a loaded model is moved
+            to a GPU if one is available. Any other object with ``encode``, an encoder of MTEB, or a function from texts
+            to vectors is measured by its embeddings alone; a language model of lm-evaluation-harness by its
+            likelihoods.
         strict: Whether to check the model immediately, and refuse it if it fails.
-        settings: ``pooling``, ``normalize``, ``max_length`` and ``dtype``, which replace the model's own settings; for
-            a pair, only ``pooling``, ``normalize`` and ``max_length``. For a served model ``api_key_env`` (name of the
-            variable with the key), ``concurrency``, ``price``, ``budget``, ``ledger``, ``extra`` and ``total_timeout``,
-            see :func:`fairlab.llm.remote_model.load_remote`.
+        settings: ``pooling``, ``normalize``, ``max_length`` and ``dtype``, which replace the model's own settings, and
+            ``base``, the model that a folder of PEFT's adapters belongs to; for a pair, only ``pooling``,
+            ``normalize`` and ``max_length``; for a served model, those of
+            :func:`fairlab.llm.remote_model.load_remote`, such as ``api_key_env``, the name of the variable with the
+            key, ``concurrency``, ``budget`` and ``ledger``.
 
     Raises:
         FairlabError: If the model is of another kind or cannot be loaded, if there is no such setting, or if the model
@@ -99,13 +101,15 @@ def _refuse_unknown(settings: Mapping[str, Any], known: Sequence[str]) -> None:
 
 def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject | None:
     """Return a model object as a backbone, or None for another kind of object."""
-    from sentence_transformers import SentenceTransformer
+    from sentence_transformers import CrossEncoder, SentenceTransformer
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from fairlab.backbones.backbone import Backbone
     from fairlab.backbones.model_object import ModelObject
 
-    _refuse_unknown(settings, SETTINGS)
+    _refuse_unknown(settings, [name for name in SETTINGS if name != "base"])
+    if isinstance(model, CrossEncoder):
+        model = (model.model, model.tokenizer)
     if isinstance(model, tuple) and len(model) == 2:
         model = (_plain(model[0]), model[1])
     if isinstance(model, Backbone | SentenceTransformer | ModelObject) and settings:
@@ -127,7 +131,7 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject |
         return Backbone(*model, **chosen)
     if isinstance(model, PreTrainedModel):
         raise FairlabError(f"a {type(model).__name__} needs its tokenizer; give the pair (model, tokenizer)")
-    return _model_object(model, settings)
+    return _object(model, settings)
 
 
 def _plain(model: Any) -> Any:
@@ -145,16 +149,24 @@ def _plain(model: Any) -> Any:
     return model.get_base_model()
 
 
-def _model_object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
-    """Wrap an object with ``encode``, or a function, as a model; return None for any other object."""
+def _object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
+    """Wrap an object that encodes or scores texts, or a function, as a model; return None for any other object."""
+    from fairlab.backbones.foreign_objects import HarnessScorer, is_harness_model, is_mteb_encoder, mteb_encode
     from fairlab.backbones.model_object import ModelObject
 
-    encode = getattr(model, "encode", None)
-    if isinstance(model, type | str | bytes) or not (callable(encode) or callable(model)):
+    encode, harness = getattr(model, "encode", None), is_harness_model(model)
+    if isinstance(model, type | str | bytes) or not (callable(encode) or callable(model) or harness):
         return None
+    name = _object_name(model)
     if settings:
-        raise FairlabError(f"{_object_name(model)} has its own settings; leave out {', '.join(settings)}")
-    return ModelObject(_object_name(model), encode if callable(encode) else model)
+        raise FairlabError(f"{name} has its own settings; leave out {', '.join(settings)}")
+    if harness:
+        if not callable(getattr(model, "tok_encode", None)):
+            raise FairlabError(f"{name} has no tok_encode, by which its tokens are counted; derive it from TemplateLM")
+        return ModelObject(name, scorer=HarnessScorer(model, name))
+    if is_mteb_encoder(model):
+        return ModelObject(name, mteb_encode(model))
+    return ModelObject(name, encode if callable(encode) else model)
 
 
 def _object_name(model: Any) -> str:

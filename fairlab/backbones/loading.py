@@ -15,6 +15,7 @@ from fairlab.backbones.gguf_file import (
     refuse_without_reader,
 )
 from fairlab.backbones.hub import hub_folder
+from fairlab.backbones.peft_folder import merge_peft_folder, refuse_other_base
 from fairlab.backbones.settings_files import settings_sha256
 from fairlab.backbones.tokenizers import LONGEST, in_range, load_tokenizer, readable_length, readable_positions
 from fairlab.backbones.trust import WEIGHTS, check_model_folder, loading, weights_files
@@ -52,6 +53,7 @@ def load_backbone(
     stands_for: str | None = None,
     adapters: str | None = None,
     adapters_sha256: str | None = None,
+    peft: str | None = None,
     fresh: Seed | None = None,
     entries: int | None = None,
 ) -> Backbone:
@@ -81,6 +83,7 @@ def load_backbone(
         adapters: Name of trained adapters that are included with fairlab. They are merged into the weights, and the
             model becomes the masked LM whose head they hold.
         adapters_sha256: Expected hash of the adapters' file; a mismatch is an error.
+        peft: Folder of adapters in PEFT's format that are merged into the weights, or None.
         fresh: Seed for random weights that replace the checkpoint's, for pretraining a masked LM, or None to keep the
             checkpoint's weights.
         entries: Number of text entries that the model was tuned on, a divisor of the mb-index, or None if unknown.
@@ -98,6 +101,9 @@ def load_backbone(
         refuse_other_files(folder / gguf)
     if pooling == PUBLISHED and not is_published(folder):
         raise FairlabError(f"{folder} holds no modules.json of sentence-transformers; give pooling=mean or cls")
+
+    if peft:
+        refuse_other_base(Path(peft), name)
 
     import torch
     from transformers import AutoConfig
@@ -121,6 +127,8 @@ def load_backbone(
         model, unread = _load_model(name, folder, config, gguf, getattr(torch, dtype))
     if adapters and model is not None:
         model = _with_adapters(model, adapters, adapters_sha256)
+    if peft and model is not None:
+        merge_peft_folder(model, Path(peft))
     if pooling == PUBLISHED:
         backbone = _as_published(name, folder, model, max_length, normalize, getattr(torch, dtype))
     else:
@@ -330,6 +338,8 @@ def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
     if settings.get("pooling") == PUBLISHED:
         files += sorted(folder.glob(f"*/{WEIGHTS}"))
     adapters = {key: settings[key] for key in ("adapters", "adapters_sha256") if settings.get("adapters")}
+    if peft := settings.get("peft"):
+        adapters = {"peft": peft, "peft_sha256": sha256(*sorted(Path(peft).glob("adapter_*")))}
     beside = {} if where["gguf"] else {"files": settings_sha256(folder)}
     return {"name": settings["name"], "sha256": sha256(*files), **adapters, **beside}
 

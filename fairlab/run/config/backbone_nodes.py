@@ -10,6 +10,7 @@ import hydra
 from omegaconf import DictConfig
 
 from fairlab.backbones.loading import PUBLISHED, find_weights, is_published, weights_facts
+from fairlab.backbones.peft_folder import base_named_by, is_adapter_folder
 from fairlab.files import holds_run
 from fairlab.record import Record
 from fairlab.run.command_line import cli
@@ -17,7 +18,7 @@ from fairlab.run.config.build import as_config, plain
 from fairlab.run.config.served_nodes import is_served, served_facts, served_node
 from fairlab.types import FairlabError
 
-SETTINGS = ("pooling", "normalize", "max_length", "dtype")
+SETTINGS = ("pooling", "normalize", "max_length", "dtype", "base")
 LOAD = "fairlab.backbones.loading.load_backbone"
 FALLBACK = {"pooling": "mean", "normalize": False, "max_length": None, "longest": 128}
 AS_PUBLISHED = {"pooling": PUBLISHED, "normalize": None, "max_length": None}
@@ -31,7 +32,8 @@ def backbone_node(
     Args:
         model: A backbone's name, the folder of a run or of a model, a name on the hub, or a served model, see
             :func:`fairlab.run.config.served_nodes.served_node`.
-        settings: Values for some of ``SETTINGS``, used instead of the model's own.
+        settings: Values for some of ``SETTINGS``, used instead of the model's own; ``base`` is the model that a folder
+            of adapters belongs to, and without effect for others.
         llm: Configuration of the server of a served model, or None for the default one.
 
     Raises:
@@ -43,6 +45,9 @@ def backbone_node(
         if settings:
             raise FairlabError(f"the served model {model} has its own settings; leave out {', '.join(settings)}")
         return served
+    if is_adapter_folder(Path(model)):
+        return _adapters_node(model, settings)
+    settings = {key: value for key, value in settings.items() if key != "base"}
     if model in cli.choices("backbone"):
         if any((Path(model) / name).is_file() for name in ("config.json", "record.json")):
             raise FairlabError(
@@ -65,6 +70,22 @@ def backbone_node(
         published = is_published(find_weights(model)) and settings.get("pooling", PUBLISHED) == PUBLISHED
         node = {"_target_": LOAD, "name": model} | (AS_PUBLISHED if published else FALLBACK)
     return as_config({**plain(node), **settings})
+
+
+def _adapters_node(folder: str, settings: Mapping[str, Any]) -> DictConfig:
+    """Return the configuration of a base model with the adapters of a folder.
+
+    Raises:
+        FairlabError: no base is given.
+    """
+    own = {key: value for key, value in settings.items() if key != "base"}
+    if not (base := settings.get("base")):
+        named = base_named_by(Path(folder)) or "NAME"
+        raise FairlabError(f"{folder} holds adapters of {named}, which no folder may load; give base={named}")
+    node = backbone_node(str(base), own)
+    if node.get("_target_") != LOAD:
+        raise FairlabError(f"base={base} is no model with weights at hand; give the model that {folder} was trained on")
+    return as_config({**plain(node), "peft": folder})
 
 
 def model_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
