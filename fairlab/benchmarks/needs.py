@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from fairlab.backbones.loading import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ
+from fairlab.backbones.heads import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ
 from fairlab.protocols import DataBenchmark
 from fairlab.types import EMBEDDINGS, LIKELIHOODS
 

@@ -6,6 +6,7 @@ llama-cpp-python's (``echo`` with ``logprobs``: tokens and log-probabilities of 
 """
 
 import json
+import threading
 
 from fairlab.backbones.scoring import Targets, target_log_probabilities
 from tests.llm.stub import Act, refused
@@ -19,9 +20,14 @@ class TextServer:
     """Answers about a backbone; ``start`` is put before every prompt, as vLLM does for Llama and Gemma."""
 
     def __init__(self, backbone, name="m", dialect="vllm", start=False):
+        self.lock = threading.Lock()  # scoring puts hooks into the model, which calls at the same time would share
         self.backbone, self.name, self.dialect, self.start = backbone, name, dialect, start
 
     def __call__(self, payload, nth):
+        with self.lock:
+            return self.answer(payload)
+
+    def answer(self, payload):
         if "input" in payload:
             vectors = self.backbone.embed(payload["input"]).tolist()
             data = [{"index": k, "embedding": vector} for k, vector in enumerate(vectors)]

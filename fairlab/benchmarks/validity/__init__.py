@@ -83,6 +83,13 @@ def validity(backbone: Backbone | ModelObject) -> Validity:
     and a model pretrained from random weights is measured before and after. Of a model object, only what it gives
     is checked.
     """
+    found = _checked(backbone)
+    said = found.reason or "; ".join(found.failures)
+    backbone.gate = f"failed: {said}" if said else "; ".join(["passed", *found.not_judged])
+    return found
+
+
+def _checked(backbone: Backbone | ModelObject) -> Validity:
     backbone.on_first_embedding = None
     failures: list[str] = []
     open_: list[str] = []

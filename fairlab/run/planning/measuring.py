@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairlab.backbones.loading import CAUSAL_LM, MASKED_LM
+from fairlab.backbones.heads import CAUSAL_LM, MASKED_LM
 from fairlab.benchmarks.needs import offered_by, why_lacking
 from fairlab.checks.foreign import read_object
 from fairlab.run.config.build import described_node
