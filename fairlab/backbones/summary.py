@@ -14,10 +14,10 @@ def summary(backbone: Any) -> str:
         >>> import fairlab
         >>> print(fairlab.load("minilm"))
         BertModel of the family bert
-          pooling: published, 384 numbers a text
+          pooling: mean, 384 numbers a text, scaled to length 1
           head: none
           weights: 22.7 million, float32, on cpu
-          limit: 256 tokens a text; longer texts are cut and counted
+          limit: 128 tokens a text; longer texts are cut and counted
           chat template: none
           gate: not checked yet
     """

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.backbones.causal_lm import DOCUMENT
+from fairlab.backbones.causal_lm import CHAT_TURN, DOCUMENT
 from fairlab.backbones.model_object import PROBES, ModelObject
 from fairlab.backbones.scoring import LogLikelihoods
 from fairlab.llm.client import LLM
@@ -30,6 +30,7 @@ from fairlab.types import EMBEDDINGS, LIKELIHOODS, CannotScore, Count, FairlabEr
 
 T = TypeVar("T")
 LEDGER = "outputs/llm_ledger.sqlite"
+STARTS = (DOCUMENT, CHAT_TURN + DOCUMENT)  # texts that servers may read as a start token, in the order tried
 RETRIES = 6  # of a request; the questions that find out what a server offers are repeated once
 SAME = 0.05  # largest difference of a model's values to recorded ones, relative to their size
 
@@ -184,8 +185,8 @@ class RemoteScorer:
 
     The first token of a text is scored given a start token, as by :class:`fairlab.backbones.causal_lm.CausalLM`: the
     one that the server puts before every prompt (vLLM with Llama or Gemma), else ``<|endoftext|>`` if the server reads
-    it as one token. Without either the first token has no score and is left out; texts that differ there are then
-    compared by their other tokens alone.
+    it as one token, if need be after the beginning of a chat turn. Without any the first token has no score and is left
+    out; texts that differ there are then compared by their other tokens alone.
     """
 
     cut = 0
@@ -199,12 +200,26 @@ class RemoteScorer:
 
     @cached_property
     def start(self) -> str | None:
-        """Text to put before a text as its start token; None if the server puts a start token itself."""
+        """Text to put before a text as its start token; None if the server puts a start token itself.
+
+        Raises:
+            CannotScore: If the server gives each token the log-probability of another one, as llama-cpp-python does
+                before a prompt without its start token; or if it does not answer.
+        """
+        for start in ("", *STARTS):
+            (found,) = self._tokens([start + PROBES[0]])
+            if _compact(found.tokens[1:]) == _compact([PROBES[0]]):
+                return start or None
+        if self._plain_is_whole:
+            return ""
+        raise CannotScore(f"{self.llm.name} is served with log-probabilities of the wrong tokens; serve it by vLLM")
+
+    @cached_property
+    def _plain_is_whole(self) -> bool:
+        """Return whether the tokens of a text without a start token are the text's, to its end."""
         (plain,) = self._tokens(PROBES[:1])
-        if "".join("".join(plain.tokens[1:]).split()) == "".join(PROBES[0].split()):
-            return None
-        (prefixed,) = self._tokens([DOCUMENT + PROBES[0]])
-        return DOCUMENT if len(prefixed.tokens) == len(plain.tokens) + 1 else ""
+        read = _compact(plain.tokens)
+        return bool(read) and _compact([PROBES[0]]).endswith(read)
 
     def log_likelihoods(
         self, texts: Sequence[str], *, start_apart: bool = False, stride: int | None = None, progress: str = ""
@@ -218,10 +233,10 @@ class RemoteScorer:
         del progress
         if stride is not None:
             raise CannotScore(f"{self.llm.name} is served, so that texts cannot be read in windows; give its weights")
-        if start_apart and self.start is None:
+        if start_apart and (self.start is None or not self._plain_is_whole):
             raise CannotScore(
-                f"the server of {self.llm.name} puts a start token before every text, which this protocol leaves out; "
-                "give its weights"
+                f"the server of {self.llm.name} puts a start token before every text, or needs one, which this "
+                "protocol leaves out; give its weights"
             )
         values = self._scored(texts)
         if start_apart and self.start:
@@ -257,6 +272,11 @@ class RemoteScorer:
         distinct = list(dict.fromkeys(filter(None, asked)))
         found = dict(zip(distinct, self._tokens(distinct), strict=True))
         return [found.get(text, PromptTokens([], [])) for text in asked]
+
+
+def _compact(tokens: Sequence[str]) -> str:
+    """Return tokens as one text without blanks, which servers write in several ways."""
+    return "".join("".join(tokens).split())
 
 
 def _sums(values: Sequence[Sequence[float | None]], name: str) -> LogLikelihoods:

@@ -52,10 +52,9 @@ def test_a_harness_model_scores_as_its_weights(causal):
 
 @pytest.mark.data
 def test_a_harness_model_gives_the_readings_of_its_weights(causal):
-    names = ["crows_pairs", "winobias", "cced"]
+    names = ["crows_pairs", "cced"]
     found, own = (fairlab.evaluate(model, names, limit=2) for model in (HarnessModel(causal), causal))
     scored = {key: value for key, value in own.record.metrics().items() if not key.startswith("cced")}
-    assert set(scored) - set(found.record.metrics()) == set()
     assert found.record.metrics() == pytest.approx(scored, abs=1e-5, nan_ok=True)
     assert {entry.benchmark for entry in found.not_run} == {"cced"}
 

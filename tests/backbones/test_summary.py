@@ -35,4 +35,4 @@ def test_an_object_says_what_its_check_found(tiny):
 def test_a_real_model_passes():
     model = fairlab.load("minilm", strict=True)
     assert "\n  gate: passed" in repr(model)
-    assert "pooling: published, 384 numbers a text\n  head: none" in repr(model)
+    assert "pooling: mean, 384 numbers a text, scaled to length 1\n  head: none" in repr(model)

@@ -4,8 +4,11 @@ import json
 
 import numpy as np
 import pytest
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
 
 import fairlab
+from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import continuations
 from fairlab.llm.ledger import Ledger
@@ -20,15 +23,19 @@ PAIRS = [("The nurse was tired.", " She slept."), ("The nurse was tired.", " He 
 
 
 @pytest.fixture(scope="module")
-def causal(tiny_folders):
-    return fairlab.load(tiny_folders["gpt2"], max_length=64)
+def causal(byte_tokenizer):
+    """A random causal LM that reads sentences of a few hundred bytes, a token each."""
+    torch.manual_seed(0)
+    sizes = {"n_positions": 512, "n_embd": 32, "n_layer": 2, "n_head": 2, "initializer_range": 0.2}
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(byte_tokenizer), **sizes)).eval()
+    return Backbone(model, byte_tokenizer, pooling="mean", max_length=512, normalize=False)
 
 
 def served(stub, ledger_path, **settings):
     return load_remote(stub.url, "m", ledger=str(ledger_path), **settings)
 
 
-@pytest.mark.parametrize("dialect", ["vllm", "llama.cpp"])
+@pytest.mark.parametrize("dialect", ["vllm", "echo"])
 @pytest.mark.parametrize("start", [False, True])
 def test_likelihoods_are_those_of_the_weights(dialect, start, causal, ledger_path):
     scorer = CausalLM(causal)
@@ -42,7 +49,7 @@ def test_likelihoods_are_those_of_the_weights(dialect, start, causal, ledger_pat
             assert np.allclose(remote.sums, own.sums, atol=1e-4)
             assert remote.counts.tolist() == own.counts.tolist()
         if start:
-            with pytest.raises(CannotScore, match="puts a start token before every text"):
+            with pytest.raises(CannotScore, match="puts a start token before every text, or needs one"):
                 found.log_likelihoods(TEXTS, start_apart=True)
         else:
             apart = [one.log_likelihoods(TEXTS, start_apart=True).sums for one in (found, scorer)]
@@ -50,6 +57,13 @@ def test_likelihoods_are_those_of_the_weights(dialect, start, causal, ledger_pat
         assert found.log_likelihoods([""]).counts.tolist() == [0]
         with pytest.raises(CannotScore, match="cannot be read in windows"):
             found.log_likelihoods(TEXTS, stride=4)
+
+
+def test_values_of_other_tokens_are_refused(causal, ledger_path):
+    with Stub(TextServer(causal, dialect="llama.cpp")) as stub:
+        model = served(stub, ledger_path)
+    assert model.offers == {"embeddings"}
+    assert "is served with log-probabilities of the wrong tokens" in model.lacks["token_log_probabilities"]
 
 
 def test_embeddings_are_those_of_the_weights_in_batches(tiny, ledger_path):
@@ -72,7 +86,7 @@ def test_readings_are_those_of_the_weights_and_come_from_the_ledger_again(causal
         found = fairlab.evaluate(f"{stub.url}#m", names, limit=2, settings=settings)
         asked = len(stub.payloads)
         again = fairlab.evaluate(f"{stub.url}#m", names, limit=2, settings=settings)
-        assert len(stub.payloads) - asked == 2 * 2  # each address once when it is loaded and once when it is checked
+        assert len(stub.payloads) - asked == 2  # each address once, to see that the same model answers
     metrics = found.record.metrics()
     assert metrics == pytest.approx(own.record.metrics(), abs=2e-3, nan_ok=True)
     assert again.record.metrics() == pytest.approx(metrics, nan_ok=True)

@@ -2,7 +2,7 @@
 
 The shapes follow vLLM's completion protocol (``prompt_logprobs``: per token of the prompt a mapping from its id to
 ``logprob``, ``rank`` and ``decoded_token``, null for the first; names of parameters it does not know are ignored) and
-llama-cpp-python's (``echo`` with ``logprobs``: tokens and log-probabilities of prompt and reply, null for the first).
+OpenAI's older one (``echo`` with ``logprobs``: tokens and log-probabilities of prompt and reply, null for the first).
 """
 
 import json
@@ -36,6 +36,13 @@ class TextServer:
             return refused(400, "no chat template")
         return self.complete(payload)
 
+    def shifted(self, ids, tokens, values):
+        """llama-cpp-python 0.3 without a start token: each token has the value of the next, the last is left out."""
+        begins = ids[0] == self.backbone.tokenizer.bos_token_id
+        if begins:  # the start token is left out, and the value of the first token after it
+            return {"tokens": tokens[1:], "token_logprobs": [None, *values[1:], -1.0]}
+        return {"tokens": tokens[:-1], "token_logprobs": [None, *values[1:], -1.0]}
+
     def complete(self, payload):
         tokenizer = self.backbone.tokenizer
         ids = tokenizer(payload["prompt"], add_special_tokens=False)["input_ids"]
@@ -53,6 +60,8 @@ class TextServer:
                 None,
                 *({str(one): {"logprob": value, "rank": 3, "decoded_token": token}} for one, value, token in known),
             ]
-        if self.dialect == "llama.cpp" and payload.get("echo"):
+        if self.dialect == "echo" and payload.get("echo"):
             choice["logprobs"] = {"tokens": [*tokens, " x"], "token_logprobs": [None, *values, -1.0]}
+        if self.dialect == "llama.cpp" and payload.get("echo"):
+            choice["logprobs"] = self.shifted(ids, [*tokens, " x"], values)
         return reply(model=self.name, choices=[choice], usage=usage)
