@@ -348,7 +348,8 @@ class LLM:
             self._spend(item.key, item.attempts[-1], stage)
 
     def _spend(self, key: str, attempt: Attempt, stage: str) -> None:
-        dollars = self.price.dollars(attempt.prompt_tokens, attempt.completion_tokens) if self.price else 0.0
+        used = (attempt.prompt_tokens, attempt.completion_tokens, attempt.cached_tokens)
+        dollars = self.price.dollars(*used) if self.price else 0.0
         self.ledger.spend(key, stage, attempt, dollars)
 
     def _settled(self, item: _Pending) -> Reply:

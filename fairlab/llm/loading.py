@@ -160,6 +160,6 @@ def as_price(values: Mapping[str, float] | None) -> Price | None:
     """
     if values is None:
         return None
-    if set(values) != {"input", "output"}:
-        raise FairlabError("llm.price needs input and output, in dollars per million tokens")
+    if not {"input", "output"} <= set(values) <= {"input", "output", "cached"}:
+        raise FairlabError("llm.price needs input and output, and may have cached, in dollars per million tokens")
     return Price(**values)

@@ -92,6 +92,7 @@ class Server(Endpoint):
             usage = body.get("usage")
             refusal = message.get("refusal")
             prompt_tokens = token_count(usage, "prompt_tokens", estimated_tokens(request.prompt))
+            details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
             completion_tokens = token_count(usage, "completion_tokens", estimated_tokens(text))
             text = text.encode(errors="replace").decode()  # an unpaired surrogate cannot be stored
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
@@ -118,6 +119,7 @@ class Server(Endpoint):
             prompt_tokens=prompt_tokens,
             completion_tokens=completion_tokens,
             seconds=seconds,
+            cached_tokens=token_count(details, "cached_tokens", 0),
         )
 
     def _refused(self, answer: Answer, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
