@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import hydra
 from omegaconf import DictConfig
 
-from fairlab.backbones.loading import weights_facts
+from fairlab.backbones.peft_folder import is_adapter_folder
 from fairlab.benchmarks.runner import gate, measure_data, measure_models
 from fairlab.benchmarks.stages import LOADING, stage
 from fairlab.distributed import device, rank
@@ -20,7 +20,7 @@ from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Note, Record
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
-from fairlab.run.config.backbone_nodes import SETTINGS, backbone_node
+from fairlab.run.config.backbone_nodes import SETTINGS, backbone_node, model_facts
 from fairlab.run.config.build import build, build_benchmarks
 from fairlab.run.config.shortened import lowered, shortening_notes
 from fairlab.run.environment import environment
@@ -107,7 +107,7 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
     """
     models = models_to_measure(config)
     named = named_inputs(config.model)
-    inputs = {f"weights of {label}": weights_facts(node) for label, node in models.items()}
+    inputs = {f"weights of {label}": model_facts(node) for label, node in models.items()}
     refuse_changed_inputs(record, inputs)
     benchmarks = build_benchmarks(config)
     record.provenance |= environment() | inputs
@@ -124,7 +124,10 @@ def models_to_measure(config: DictConfig) -> dict[str, DictConfig]:
     """
     if config.model is None:
         raise FairlabError("model has no value; give one, for example model=...")
-    return {label: backbone_node(model, asked(config)) for label, model in named_inputs(config.model).items()}
+    named = named_inputs(config.model)
+    if config.base is not None and not any(is_adapter_folder(Path(model)) for model in named.values()):
+        raise FairlabError(f"base={config.base} is for a folder of adapters, and model= is none; leave base out")
+    return {label: backbone_node(model, asked(config), config.llm) for label, model in named.items()}
 
 
 def on_device(node: DictConfig, record: Record) -> Backbone:
@@ -213,8 +216,8 @@ def embedder(
 
         vectors = WordVectors(name.removeprefix("spacy:"))
         return vectors, {"vectors": vectors.facts}
-    node = backbone_node(name, asked(config))
-    facts = {"vectors": weights_facts(node)}
+    node = backbone_node(name, asked(config), config.llm)
+    facts = {"vectors": model_facts(node)}
     backbone = build(node).to(device())
     found = gate(backbone, "vectors", record)
     if found.reason:
@@ -233,7 +236,7 @@ def named_inputs(model: Any, key: str = "model") -> dict[str, str]:
     names = [str(name) for name in ([model] if isinstance(model, str | int) else model)]
     if not names:
         raise FairlabError(f"{key} is an empty list; give at least one, for example {key}=[NAME]")
-    labels = [Path(name).name for name in names]
+    labels = [Path(name.rpartition("#")[2]).name for name in names]  # of an address, the name of the model
     return {
         label if labels.count(label) == 1 else f"{label}_{labels[: k + 1].count(label)}": name
         for k, (label, name) in enumerate(zip(labels, names, strict=True))

@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.backbones.loading import PUBLISHED, weights_facts
+from fairlab.backbones.loading import PUBLISHED
 from fairlab.backbones.tokenizers import readable_length
 from fairlab.distributed import device
-from fairlab.run.config.backbone_nodes import FALLBACK, SETTINGS, backbone_node
-from fairlab.run.config.build import build
+from fairlab.run.config.backbone_nodes import FALLBACK, SETTINGS, backbone_node, model_facts
+from fairlab.run.config.build import build, plain
 from fairlab.run.config.composing import composing
+from fairlab.run.config.served_nodes import served_node
 from fairlab.types import FairlabError
+
+SERVED = ("api_key_env", "concurrency", "price", "budget", "ledger", "extra", "total_timeout")  # of a served model
 
 if TYPE_CHECKING:  # importing torch and transformers takes seconds
     from fairlab.backbones.backbone import Backbone
-    from fairlab.backbones.encoder_object import EncoderObject
+    from fairlab.backbones.model_object import ModelObject
 
 
-def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | EncoderObject:
+def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | ModelObject:
     """Load a model that fairlab can measure and, if it has weights, debias.
 
     The model's behaviour is checked once, before its first text is embedded. A warning is issued if its embeddings
     carry no information about bias; see :mod:`fairlab.benchmarks.validity`.
 
     Args:
-        model: Name of a backbone such as ``minilm``, folder of a run or of a model, or name on the hub; or a model in
-            memory: a ``SentenceTransformer``, or a pair of a transformers model and its tokenizer, also compiled or
-            with PEFT adapters. A model in memory is neither moved nor copied; a loaded model is moved to a GPU if one
-            is available. Any other object with ``encode``, or a function from texts to vectors, is measured by its
-            embeddings alone.
+        model: Name of a backbone such as ``minilm``, folder of a run or of a model, or name on the hub; a model that an
+            OpenAI-compatible server holds, as ``http://127.0.0.1:8000/v1#NAME`` or ``openai/NAME``; or a model in
+            memory: a ``SentenceTransformer``, a ``CrossEncoder``, or a pair of a transformers model and its tokenizer,
+            also compiled or with PEFT adapters. A model in memory is neither moved nor copied; a loaded model is moved
+            to a GPU if one is available. Any other object with ``encode``, an encoder of MTEB, or a function from texts
+            to vectors is measured by its embeddings alone; a language model of lm-evaluation-harness by its
+            likelihoods.
         strict: Whether to check the model immediately, and refuse it if it fails.
-        settings: ``pooling``, ``normalize``, ``max_length`` and ``dtype``, which replace the model's own settings; for
-            a pair, only ``pooling``, ``normalize`` and ``max_length``.
+        settings: ``pooling``, ``normalize``, ``max_length`` and ``dtype``, which replace the model's own settings, and
+            ``base``, the model that a folder of PEFT's adapters belongs to; for a pair, only ``pooling``,
+            ``normalize`` and ``max_length``; for a served model, those of
+            :func:`fairlab.llm.remote_model.load_remote`, such as ``api_key_env``, the name of the variable with the
+            key, ``concurrency``, ``budget`` and ``ledger``.
 
     Raises:
         FairlabError: If the model is of another kind or cannot be loaded, if there is no such setting, or if the model
@@ -45,8 +53,6 @@ def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | Enc
         >>> model.embed(["He is a nurse."]).shape
         torch.Size([1, 384])
     """
-    if unknown := sorted(set(settings) - set(SETTINGS)):
-        raise FairlabError(f"there is no setting '{unknown[0]}' of a model; there are: {', '.join(SETTINGS)}")
     from fairlab.benchmarks.validity import refuse_failed, validity, warn_if_failed
 
     backbone = _named(str(model), settings) if isinstance(model, str | Path) else _in_memory(model, settings)
@@ -78,25 +84,37 @@ def load_trainable(model: Any) -> Backbone:
     return backbone
 
 
-def _named(model: str, settings: dict[str, Any]) -> Backbone:
-    """Load a model by name or folder, and move it to the device."""
+def _named(model: str, settings: dict[str, Any]) -> Backbone | ModelObject:
+    """Load a model by name, folder or address, and move it to the device."""
     with composing():
+        if (served := served_node(model)) is not None:
+            _refuse_unknown(settings, SERVED)
+            return build({**plain(served), **settings})  # type: ignore[no-any-return]
+        _refuse_unknown(settings, SETTINGS)
         return build(backbone_node(model, settings)).to(device())  # type: ignore[no-any-return]
 
 
-def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | EncoderObject | None:
+def _refuse_unknown(settings: Mapping[str, Any], known: Sequence[str]) -> None:
+    if unknown := sorted(set(settings) - set(known)):
+        raise FairlabError(f"there is no setting '{unknown[0]}' of a model; there are: {', '.join(known)}")
+
+
+def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject | None:
     """Return a model object as a backbone, or None for another kind of object."""
-    from sentence_transformers import SentenceTransformer
+    from sentence_transformers import CrossEncoder, SentenceTransformer
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from fairlab.backbones.backbone import Backbone
-    from fairlab.backbones.encoder_object import EncoderObject
+    from fairlab.backbones.model_object import ModelObject
 
+    _refuse_unknown(settings, [name for name in SETTINGS if name != "base"])
+    if isinstance(model, CrossEncoder):
+        model = (model.model, model.tokenizer)
     if isinstance(model, tuple) and len(model) == 2:
         model = (_plain(model[0]), model[1])
-    if isinstance(model, Backbone | SentenceTransformer | EncoderObject) and settings:
+    if isinstance(model, Backbone | SentenceTransformer | ModelObject) and settings:
         raise FairlabError(f"a {type(model).__name__} has its own settings; leave out {', '.join(settings)}")
-    if isinstance(model, Backbone | EncoderObject):
+    if isinstance(model, Backbone | ModelObject):
         return model
     if isinstance(model, SentenceTransformer):
         return _of_sentence_transformer(model)
@@ -113,7 +131,7 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | EncoderObject
         return Backbone(*model, **chosen)
     if isinstance(model, PreTrainedModel):
         raise FairlabError(f"a {type(model).__name__} needs its tokenizer; give the pair (model, tokenizer)")
-    return _encoder_object(model, settings)
+    return _object(model, settings)
 
 
 def _plain(model: Any) -> Any:
@@ -131,16 +149,24 @@ def _plain(model: Any) -> Any:
     return model.get_base_model()
 
 
-def _encoder_object(model: Any, settings: Mapping[str, Any]) -> EncoderObject | None:
-    """Wrap an object with ``encode``, or a function, as a model; return None for any other object."""
-    from fairlab.backbones.encoder_object import EncoderObject
+def _object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
+    """Wrap an object that encodes or scores texts, or a function, as a model; return None for any other object."""
+    from fairlab.backbones.foreign_objects import HarnessScorer, is_harness_model, is_mteb_encoder, mteb_encode
+    from fairlab.backbones.model_object import ModelObject
 
-    encode = getattr(model, "encode", None)
-    if isinstance(model, type | str | bytes) or not (callable(encode) or callable(model)):
+    encode, harness = getattr(model, "encode", None), is_harness_model(model)
+    if isinstance(model, type | str | bytes) or not (callable(encode) or callable(model) or harness):
         return None
+    name = _object_name(model)
     if settings:
-        raise FairlabError(f"{_object_name(model)} has its own settings; leave out {', '.join(settings)}")
-    return EncoderObject(encode if callable(encode) else model, _object_name(model))
+        raise FairlabError(f"{name} has its own settings; leave out {', '.join(settings)}")
+    if harness:
+        if not callable(getattr(model, "tok_encode", None)):
+            raise FairlabError(f"{name} has no tok_encode, by which its tokens are counted; derive it from TemplateLM")
+        return ModelObject(name, scorer=HarnessScorer(model, name))
+    if is_mteb_encoder(model):
+        return ModelObject(name, mteb_encode(model))
+    return ModelObject(name, encode if callable(encode) else model)
 
 
 def _object_name(model: Any) -> str:
@@ -171,12 +197,19 @@ def _of_sentence_transformer(sentence: Any) -> Backbone:
     )
 
 
-def loaded_with_facts(model: Any) -> tuple[Any, dict[str, Any]]:
-    """Load a model, and return it with the name and hash of its weights for the record."""
+def loaded_with_facts(model: Any, llm: Any = None) -> tuple[Any, dict[str, Any]]:
+    """Load a model, and return it with the name and hash of its weights for the record.
+
+    Args:
+        model: Model as :func:`load` takes it.
+        llm: Configuration of the server of a served model, or None for the default one.
+    """
     if isinstance(model, str | Path):
         with composing():
-            facts = weights_facts(backbone_node(str(model), {}))
-        return load(model), facts
+            node = backbone_node(str(model), {}, llm)
+            facts = model_facts(node)
+            found = build(node).to(device())
+        return found, facts
     backbone = load(model)
     return backbone, {"name": model_name(model), "sha256": backbone.digest()}
 
@@ -185,6 +218,10 @@ def model_name(model: Any) -> str:
     """Return the name or folder of a model for the record, or the object's kind and the source of its weights."""
     if isinstance(model, str | Path):
         return str(model)
+    from fairlab.backbones.model_object import ModelObject
+
+    if isinstance(model, ModelObject):
+        return model.name
     whole = _plain(model[0]) if isinstance(model, tuple) else model
     weights = getattr(whole, "model", None) or (whole[0].model if hasattr(whole, "max_seq_length") else whole)
     source = getattr(weights, "name_or_path", "")

@@ -10,8 +10,10 @@ format is float16 unless another dtype is requested.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -23,44 +25,111 @@ from fairlab.files import replaced_when_written
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
+    from peft import LoraConfig
     from peft.tuners.lora import LoraLayer
 
 EMBEDDED = Path(__file__).parent / "embedded"
 FILE = "adapters.safetensors"
+ALL_LINEAR = "all-linear"
 NAME = "default"  # peft's name for the only adapter of a model
 POOLER = r"pooler(\..*)?"
-HALF = (torch.bfloat16, torch.float16)
 
 
-def add_adapters(model: PreTrainedModel, rank: int) -> None:
-    """Add an adapter of the given rank to every linear layer of the encoder, in place; adapters are float32.
+@dataclass(frozen=True)
+class LoRA:
+    """Settings of low-rank adapters.
+
+    Attributes:
+        rank: Rank r of the adapters.
+        alpha: Numerator of their scale alpha / r, or None for a scale of 1.
+        dropout: Share of an adapter's inputs that is dropped in training.
+        targets: Names of the adapted layers, such as ``q_proj``, or ``all-linear``.
+        bias: Biases that are trained: ``none``, ``all``, or ``lora_only`` for those of adapted layers.
+    """
+
+    rank: int
+    alpha: float | None = None
+    dropout: float = 0.0
+    targets: str | Sequence[str] = ALL_LINEAR
+    bias: Literal["none", "all", "lora_only"] = "none"
+
+    def config(self, **more: Any) -> LoraConfig:
+        """Return the settings as PEFT takes them."""
+        from peft import LoraConfig  # takes seconds, which loading a backbone should avoid
+
+        alpha: Any = self.rank if self.alpha is None else self.alpha
+        targets = self.targets if isinstance(self.targets, str) else list(self.targets)
+        chosen = {"target_modules": targets, "bias": self.bias, "lora_dropout": self.dropout} | more
+        return LoraConfig(r=self.rank, lora_alpha=alpha, **chosen)
+
+
+def add_adapters(model: PreTrainedModel, lora: LoRA) -> None:
+    """Add adapters to linear layers of the encoder, in place.
 
     Adapters and head are trained, and so is a pooler, which is part of the head. The encoder's own weights are frozen,
-    and so is a decoder tied to its embeddings.
+    and so is a decoder tied to its embeddings. Adapters are float32 whatever the dtype of the weights: a step of a
+    usual learning rate is smaller than the spacing of bfloat16 numbers.
+
+    Raises:
+        FairlabError: If the encoder has no layers with the names of ``targets``.
     """
-    from peft import LoraConfig, inject_adapter_in_model  # takes seconds, which loading a backbone should avoid
+    from peft import inject_adapter_in_model  # takes seconds, which loading a backbone should avoid
 
     pooler = POOLER if getattr(model.base_model, "pooler", None) is not None else None
-    settings = LoraConfig(r=rank, lora_alpha=rank, target_modules="all-linear", exclude_modules=pooler)
-    inject_adapter_in_model(settings, model.base_model)
+    try:
+        inject_adapter_in_model(lora.config(exclude_modules=pooler), model.base_model)
+    except ValueError as error:
+        some = ", ".join(sorted(_linear_names(model))[:8])
+        raise FairlabError(
+            f"method.targets={lora.targets} fits no linear layer of the model; some are: {some}"
+        ) from error
     for module in _adapted(model).values():
-        if module.get_base_layer().weight.dtype in HALF:
-            _adapt_in_float32(module)
-        else:  # autocast casts the inputs, without a detour through float32
-            vars(module)["cast_input_dtype_enabled"] = False
+        whole = module.get_base_layer().weight.dtype == torch.float32
+        # Of float32 weights autocast casts the inputs, without a detour through float32.
+        vars(module)["cast_input_dtype_enabled"] = not whole
+    for name, parameter in model.base_model.named_parameters():
+        if ".lora_" in name:
+            parameter.data = parameter.data.float()
     frozen = {
         id(parameter)
         for name, parameter in model.base_model.named_parameters()
-        if ".lora_" not in name and not re.fullmatch(POOLER, name)
+        if not parameter.requires_grad and not re.fullmatch(POOLER, name)
     }
     for parameter in model.parameters():
         parameter.requires_grad_(id(parameter) not in frozen)
 
 
-def _adapt_in_float32(module: LoraLayer) -> None:
-    """Turn an adapter into float32: steps of the optimizer are smaller than what bfloat16 can add to a weight."""
-    for weights in (module.lora_A, module.lora_B):
-        weights.float()
+def _linear_names(model: PreTrainedModel) -> set[str]:
+    kinds = (nn.Linear, Conv1D)
+    return {name.rpartition(".")[2] for name, one in model.base_model.named_modules() if isinstance(one, kinds)}
+
+
+def drop_inputs(model: PreTrainedModel) -> None:
+    """Put the adapters' dropout into training mode, whatever the mode of the model."""
+    for module in _adapted(model).values():
+        module.lora_dropout.train()
+
+
+def save_peft_folder(model: PreTrainedModel, lora: LoRA, folder: Path) -> None:
+    """Write the adapters of a causal LM in PEFT's own format, which PEFT, trl and vLLM load beside the base model.
+
+    Args:
+        model: Causal LM with adapters.
+        lora: Settings of the adapters.
+        folder: New folder for ``adapter_config.json`` and ``adapter_model.safetensors``.
+    """
+    adapted = _adapted(model)
+    trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    tensors = {
+        f"base_model.model.{name.replace(f'.{NAME}.weight', '.weight')}": value.detach().cpu().contiguous()
+        for name, value in trained.items()
+    }
+    targets = sorted({name.rpartition(".")[2] for name in adapted})
+    config = lora.config(target_modules=targets, task_type="CAUSAL_LM", inference_mode=True)
+    config.base_model_name_or_path = model.name_or_path
+    config.save_pretrained(str(folder))
+    with replaced_when_written(folder / "adapter_model.safetensors") as temporary:
+        save_file(tensors, temporary, metadata={"format": "pt"})
 
 
 def save_adapters(model: PreTrainedModel, file: Path, dtype: torch.dtype = torch.float16) -> None:

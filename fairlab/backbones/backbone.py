@@ -92,6 +92,7 @@ class Backbone(nn.Module):
         subtraction: Correction that is subtracted when pairs are classified; see :mod:`fairlab.backbones.subtraction`.
         unread: Names of weights in the model's file that its configuration omits.
         on_first_embedding: Function that is called once, before the first text is embedded, or None.
+        gate: Result of the check of the model's behaviour, in words.
     """
 
     def __init__(
@@ -117,10 +118,17 @@ class Backbone(nn.Module):
         self.entries: int | None = None
         self.unread: tuple[str, ...] = ()
         self.on_first_embedding: Callable[[Backbone], object] | None = None
+        self.gate = "not checked yet"
         self.padding_id = int(tokenizer.pad_token_id or 0)
         self.subtraction: Subtraction | None = None
         self._remembered: dict[str, Tensor] | None = None
         self.train(model.training)  # same mode for both, so that embed restores the previous one
+
+    def __repr__(self) -> str:
+        """Return what the model is, see :func:`fairlab.backbones.summary.summary`."""
+        from fairlab.backbones.summary import summary
+
+        return summary(self)
 
     @property
     def transformer(self) -> nn.Module:

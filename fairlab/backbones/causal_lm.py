@@ -71,6 +71,11 @@ class CausalLM:
         if self._sees_ahead():
             raise CannotScore(f"{name} reads in both directions as configured; score it as a masked LM")
 
+    @property
+    def max_length(self) -> int:
+        """Return the maximum number of tokens of a text, including ``start_token``."""
+        return self.backbone.max_length
+
     def token_log_probabilities(
         self, texts: Sequence[str], *, start_apart: bool = False, stride: int | None = None, progress: str = ""
     ) -> list[NDArray[np.float64]]:

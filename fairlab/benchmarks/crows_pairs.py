@@ -28,9 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
+from fairlab.backbones.model_object import ModelObject
+from fairlab.backbones.scoring import TextScorer
 from fairlab.benchmarks.readings import (
     ALL,
     REGULAR,
@@ -175,7 +176,7 @@ class CrowSPairs(Benchmark):
         texts, said = texts_to_score(self.name, self.protocol, pairs, backbone)
         notes += said
         scores_N2 = scores(scorer, self.protocol, pairs, texts, progress=self.name)
-        notes += cut_notes(self.name, scorer.cut, backbone.max_length)
+        notes += cut_notes(self.name, scorer.cut, scorer.max_length)
         notes += [Note(self.name, text) for text in _warnings(scores_N2)]
         measured = partial(crows_pairs_quantities, self.protocol, self.bias_types, pairs)
         earlier = measured(before["scores"]) if before else []
@@ -207,12 +208,12 @@ class CrowSPairs(Benchmark):
 
 
 def texts_to_score(
-    benchmark: str, protocol: str, pairs: Sequence[CrowsPair], backbone: Backbone
+    benchmark: str, protocol: str, pairs: Sequence[CrowsPair], backbone: Backbone | ModelObject
 ) -> tuple[list[str], list[Note]]:
     """Return the sentences as a protocol shows them to a model, more and less stereotyping in turn, with notes."""
-    lower = protocol == NANGIA and backbone.model.config.model_type in LOWER_CASED
+    lower = protocol == NANGIA and isinstance(backbone, Backbone) and backbone.model.config.model_type in LOWER_CASED
     texts = [text.lower() if lower else text for pair in pairs for text in (pair.more, pair.less)]
-    kept = _keeps_case(backbone) if lower else ""
+    kept = _keeps_case(backbone) if lower and isinstance(backbone, Backbone) else ""
     return texts, [Note(benchmark, kept)] if kept else []
 
 
@@ -227,7 +228,7 @@ def _keeps_case(backbone: Backbone) -> str:
 
 
 def scores(
-    scorer: MaskedLM | CausalLM, protocol: str, pairs: Sequence[CrowsPair], texts: Sequence[str], progress: str = ""
+    scorer: MaskedLM | TextScorer, protocol: str, pairs: Sequence[CrowsPair], texts: Sequence[str], progress: str = ""
 ) -> Array:
     """Return scores (N, 2) of each pair's sentences, the more stereotyping one first; nan for a pair to be skipped.
 
@@ -238,7 +239,7 @@ def scores(
         texts: Sentences of the pairs as shown to the model, more and less stereotyping in turn, 2N.
         progress: Title of a progress bar.
     """
-    if isinstance(scorer, CausalLM):
+    if not isinstance(scorer, MaskedLM):
         if protocol == NANGIA:
             found = scorer.log_likelihoods(texts, progress=progress).sums
         else:

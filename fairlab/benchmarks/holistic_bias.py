@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 
 from fairlab.backbones.backbone import Backbone, batch_progress
-from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
+from fairlab.backbones.scoring import TextScorer
 from fairlab.benchmarks.likelihoods import sentence_log_likelihoods
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, variant
 from fairlab.data.published.holistic_bias import (
@@ -175,8 +175,8 @@ class HolisticBias(Benchmark):
             self.description, _quantities(scores, complete), earlier, items=items, not_run=not_run, notes=notes
         )
 
-    def _score(self, scorer: MaskedLM | CausalLM) -> Score:
-        if isinstance(scorer, CausalLM):
+    def _score(self, scorer: MaskedLM | TextScorer) -> Score:
+        if not isinstance(scorer, MaskedLM):
             if self.score == "pseudo_log_likelihood":
                 raise CannotScore("a causal LM has no pseudo-log-likelihood; leave holistic_bias.score out")
             return "perplexity"
@@ -199,7 +199,7 @@ class HolisticBias(Benchmark):
 
     def _scores(
         self,
-        scorer: MaskedLM | CausalLM,
+        scorer: MaskedLM | TextScorer,
         score: Score,
         axis: str,
         descriptors: Sequence[Sequence[NounPhrase]],

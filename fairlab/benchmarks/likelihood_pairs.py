@@ -162,7 +162,7 @@ class LikelihoodPairs(Benchmark):
             else:
                 found += quantities_of_attributes(subset, scored)
                 earlier += quantities_of_attributes(subset, then) if len(then) == len(pairs) else []
-        notes += cut_notes(self.name, scorer.cut, backbone.max_length)
+        notes += cut_notes(self.name, scorer.cut, scorer.max_length)
         return outcome(self.description, found, earlier, items=items, notes=notes)
 
     def _groups(self, name: str) -> list[Group]:

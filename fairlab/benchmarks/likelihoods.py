@@ -8,16 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import RAISE_LENGTH, Backbone
-from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM, MaskQuery
-from fairlab.backbones.scoring import LogLikelihoods
+from fairlab.backbones.scoring import LogLikelihoods, TextScorer
 from fairlab.data.published.pronouns import PronounSentence
 from fairlab.types import CannotScore
 
 
 def sentence_log_likelihoods(
-    scorer: MaskedLM | CausalLM, texts: Sequence[str], *, progress: str = ""
+    scorer: MaskedLM | TextScorer, texts: Sequence[str], *, progress: str = ""
 ) -> LogLikelihoods:
     """Return pseudo-log-likelihoods under a masked LM, log-likelihoods under a causal one.
 
@@ -29,9 +28,7 @@ def sentence_log_likelihoods(
     else:
         found = scorer.log_likelihoods(texts, progress=progress)
     if scorer.cut:
-        raise CannotScore(
-            f"{scorer.cut} sentences are longer than max_length={scorer.backbone.max_length}; {RAISE_LENGTH}"
-        )
+        raise CannotScore(f"{scorer.cut} sentences are longer than max_length={scorer.max_length}; {RAISE_LENGTH}")
     return LogLikelihoods(_finite(found.sums), found.counts)
 
 
@@ -51,7 +48,7 @@ def pronoun_log_likelihoods(
             not finite.
     """
     scorer = likelihood(backbone)
-    if isinstance(scorer, CausalLM):
+    if not isinstance(scorer, MaskedLM):
         return sentence_log_likelihoods(scorer, [sentence.text for sentence in sentences], progress=progress).sums
     encoded = backbone.tokenizer([sentence.text for sentence in sentences], return_offsets_mapping=True, verbose=False)
     longest = max((len(ids) for ids in encoded["input_ids"]), default=0)

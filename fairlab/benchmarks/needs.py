@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from fairlab.backbones.loading import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ
+from fairlab.backbones.heads import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ
 from fairlab.protocols import DataBenchmark
+from fairlab.types import EMBEDDINGS, LIKELIHOODS
 
 if TYPE_CHECKING:
     from fairlab.protocols import Benchmark
 
-EMBEDDINGS, LIKELIHOODS, OPTIONS, TEXTS, LABELS = (
-    "embeddings",
-    "token_log_probabilities",
-    "option_scores",
-    "texts",
-    "labels",
-)
+OPTIONS, TEXTS, LABELS = "option_scores", "texts", "labels"
 HARMS = "harm_scores"
 OFFERED_BY = {  # ends of transformers' class names, and what a model of such a class can be asked for
     (MASKED_LM, "BertForPreTraining"): {LIKELIHOODS, OPTIONS},
@@ -70,5 +65,8 @@ def why_not_measured(benchmark: Benchmark, model: object) -> str:
     if isinstance(model, Backbone):
         name = type(model.model).__name__
         return why_lacking(name, offered_by(name), benchmark.description.needs)
-    offered = {*getattr(model, "offers", ()), *([EMBEDDINGS] if hasattr(model, "embed") else [])}
-    return why_lacking(getattr(model, "name", type(model).__name__), offered, benchmark.description.needs)
+    offered = getattr(model, "offers", {EMBEDDINGS} if hasattr(model, "embed") else set())
+    name = getattr(model, "name", type(model).__name__)
+    lacking = next((need for need in benchmark.description.needs if need not in offered), "")
+    own = getattr(model, "lacks", {}).get(lacking)
+    return f"{name} {own}" if own else why_lacking(name, offered, benchmark.description.needs)

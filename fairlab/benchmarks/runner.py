@@ -192,10 +192,10 @@ def gate(backbone: object, phase: str, record: Record) -> Validity:
         FairlabError: The model fails, and the run is strict.
     """
     from fairlab.backbones.backbone import Backbone
-    from fairlab.backbones.encoder_object import EncoderObject
+    from fairlab.backbones.model_object import ModelObject
     from fairlab.benchmarks.validity import Validity, refuse_failed, validity
 
-    if not isinstance(backbone, Backbone | EncoderObject):
+    if not isinstance(backbone, Backbone | ModelObject):
         return Validity()
     kept = record.provenance.setdefault("validity", {})
     if phase not in kept:

@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import RAISE_LENGTH, Backbone
-from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM, MaskQuery
 from fairlab.backbones.next_sentence import NextSentence
+from fairlab.backbones.scoring import TextScorer
 from fairlab.benchmarks.readings import (
     ALL,
     REGULAR,
@@ -196,7 +196,7 @@ class StereoSet(Benchmark):
                 not_run.append(NotRun(self.name, task, str(error)))
                 continue
             notes += [Note(self.name, f"{task}: {text}") for text in item_warnings(of_task, scores[task])]
-        notes += cut_notes(self.name, scorer.cut, backbone.max_length)
+        notes += cut_notes(self.name, scorer.cut, scorer.max_length)
         if not_run and len(self.tasks) == len(TASKS) and len(self.domains) == len(DOMAINS):
             not_run.append(NotRun(self.name, OVERALL, "it is over both tasks, and one of them was not run"))
         seen = seen_targets(examples, self.seen_in) if self.seen_in is not None else None
@@ -233,7 +233,7 @@ class StereoSet(Benchmark):
             for task, examples in self._measured(asked, irregular_items(asked))[1].items()
         ]
 
-    def _scores(self, scorer: MaskedLM | CausalLM, task: str, examples: Sequence[StereoSetItem]) -> Array:
+    def _scores(self, scorer: MaskedLM | TextScorer, task: str, examples: Sequence[StereoSetItem]) -> Array:
         """Return the scores (N, 3) of the examples' candidates.
 
         Raises:
@@ -242,7 +242,7 @@ class StereoSet(Benchmark):
         progress = f"{self.name} {task}"
         if task == INTER and self.protocol == MEADE:
             raise CannotScore("the protocol meade has no intersentence task; take protocol=nadeem")
-        if isinstance(scorer, CausalLM):
+        if not isinstance(scorer, MaskedLM):
             score = sentence_probabilities if task == INTRA else continuation_probabilities
             return score(scorer, examples, progress)
         if task == INTRA:
@@ -299,13 +299,13 @@ def word_probabilities(
     return np.array([part.mean() for part in np.split(probabilities, ends[:-1])]).reshape(-1, 3)
 
 
-def sentence_probabilities(scorer: CausalLM, examples: Sequence[StereoSetItem], progress: str = "") -> Array:
+def sentence_probabilities(scorer: TextScorer, examples: Sequence[StereoSetItem], progress: str = "") -> Array:
     """Return intrasentence scores (N, 3) under a causal LM: geometric mean of the candidate's token probabilities."""
     texts = [sentence for example in examples for sentence in example.sentences]
     return np.exp(scorer.log_likelihoods(texts, start_apart=True, progress=progress).means).reshape(-1, 3)
 
 
-def continuation_probabilities(scorer: CausalLM, examples: Sequence[StereoSetItem], progress: str = "") -> Array:
+def continuation_probabilities(scorer: TextScorer, examples: Sequence[StereoSetItem], progress: str = "") -> Array:
     """Return intersentence scores (N, 3) under a causal LM: geometric mean over candidate tokens, given the context."""
     pairs = [
         (example.context if example.context.endswith(ENDS) else example.context + ".", " " + sentence)

@@ -10,19 +10,28 @@ from fairlab.types import FairlabError
 
 @dataclass(frozen=True)
 class Price:
-    """Price in dollars per million tokens."""
+    """Price in dollars per million tokens.
+
+    Attributes:
+        input, output: Price of the tokens of prompts and of replies.
+        cached: Price of prompt tokens that the server had in its cache, or None if they cost as much as others.
+    """
 
     input: float
     output: float
+    cached: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("input", "output"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise FairlabError(f"llm.price.{name} must be 0 or more dollars, not {getattr(self, name)}")
+        for name in ("input", "output", "cached"):
+            value = getattr(self, name)
+            if not (name == "cached" and value is None) and not 0 <= value < math.inf:
+                raise FairlabError(f"llm.price.{name} must be 0 or more dollars, not {value}")
 
-    def dollars(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Return the price of one call."""
-        return (prompt_tokens * self.input + completion_tokens * self.output) / 1e6
+    def dollars(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
+        """Return the price of one call, ``cached_tokens`` of whose prompt tokens came from the server's cache."""
+        cached = min(cached_tokens, prompt_tokens) if self.cached is not None else 0
+        prompt = (prompt_tokens - cached) * self.input + cached * (self.cached or 0.0)
+        return (prompt + completion_tokens * self.output) / 1e6
 
 
 @dataclass(frozen=True)

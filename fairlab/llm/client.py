@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from rich.progress import Progress
 
@@ -29,6 +29,7 @@ from fairlab.llm.ledger import Ledger
 from fairlab.llm.structured import judged
 from fairlab.types import FairlabError
 
+T = TypeVar("T")
 FIRST_WAIT = 1.0  # seconds before the first retry; doubled for each further one
 FIRST_TRIES = 3  # attempts to connect to a server that has never answered
 FORM_TRIES = 8  # attempts to find the parameters and the schema form that a server supports
@@ -195,6 +196,23 @@ class LLM:
             found |= _run(self._ask_missing(missing, stage))
         return [found[key] for key in map(self.address_of, requests)]
 
+    def ask_again(self, request: Request, *, stage: str) -> Attempt:
+        """Send a request whatever the ledger holds, and return the attempt; its cost is recorded, its answer is not.
+
+        Raises:
+            FairlabError: If the server cannot be used at all.
+        """
+        model = self.model
+        assert model is not None
+
+        async def once() -> Attempt:
+            async with model:
+                return (await model.send([request]))[0]
+
+        attempt = _run(once())
+        self._spend(self.address_of(request), attempt, stage)
+        return attempt
+
     def forecast(self, requests: Sequence[Request]) -> Forecast:
         """Return the forecast for :meth:`ask`, without sending any request."""
         found, missing = self._look_up(requests)
@@ -320,18 +338,19 @@ class LLM:
             attempts = await self.model.send([item.request for item in pending])
         except BaseException as error:  # the calls were sent, regardless of the result
             for item in pending:
-                self._spend(item, _unanswered(item.request, error), stage)
+                self._spend(item.key, _unanswered(item.request, error), stage)
             raise
         finally:
             self.in_flight -= len(pending)
         self.reached |= any(attempt.outcome != ExchangeOutcome.UNREACHABLE for attempt in attempts)
         for item, attempt in zip(pending, attempts, strict=True):
             item.attempts.append(judged(attempt, item.asked.schema))
-            self._spend(item, item.attempts[-1], stage)
+            self._spend(item.key, item.attempts[-1], stage)
 
-    def _spend(self, item: _Pending, attempt: Attempt, stage: str) -> None:
-        dollars = self.price.dollars(attempt.prompt_tokens, attempt.completion_tokens) if self.price else 0.0
-        self.ledger.spend(item.key, stage, attempt, dollars)
+    def _spend(self, key: str, attempt: Attempt, stage: str) -> None:
+        used = (attempt.prompt_tokens, attempt.completion_tokens, attempt.cached_tokens)
+        dollars = self.price.dollars(*used) if self.price else 0.0
+        self.ledger.spend(key, stage, attempt, dollars)
 
     def _settled(self, item: _Pending) -> Reply:
         """Return the final reply, recorded if the model answered.
@@ -356,13 +375,13 @@ def _unanswered(request: Request, error: BaseException) -> Attempt:
     return Attempt.in_full(ExchangeOutcome.CUT_OFF, request, f"broken off by {type(error).__name__}")
 
 
-def _run(job: Coroutine[Any, Any, dict[str, Reply]]) -> dict[str, Reply]:
+def _run(job: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to completion, also in a notebook, whose event loop is already running."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(job)
-    outcome: list[dict[str, Reply] | BaseException] = []
+    outcome: list[T | BaseException] = []
 
     def run() -> None:
         try:

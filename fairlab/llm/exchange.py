@@ -105,6 +105,7 @@ class Attempt:
         text: Text of the reply, or an empty string without a reply.
         reason: Reason why the outcome is not ``ok``, with any key removed.
         prompt_tokens, completion_tokens: Numbers of tokens counted by the server, or estimates without a server count.
+        cached_tokens: Number of the prompt tokens that the server had in its cache.
         seconds: Seconds from sending to the last byte.
         wait: Seconds to wait before the next attempt as requested by the server, or None if it does not say.
     """
@@ -116,6 +117,7 @@ class Attempt:
     completion_tokens: int = 0
     seconds: float = 0.0
     wait: float | None = None
+    cached_tokens: int = 0
 
     @classmethod
     def in_full(cls, outcome: ExchangeOutcome, request: Request, reason: str, seconds: float = 0.0) -> Attempt:

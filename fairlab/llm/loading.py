@@ -59,8 +59,8 @@ def load_server(
         server,
         model,
         Ledger(ledger),
-        budget=_budget(budget),
-        price=_price(price),
+        budget=as_budget(budget),
+        price=as_price(price),
         extra=extra,
         reply_tokens=reply_tokens,
     )
@@ -90,7 +90,7 @@ def load_served(
         concurrency=concurrency,
         total_timeout=total_timeout,
     )
-    return LLM(served, served.name, Ledger(ledger), budget=_budget(budget), price=Price(0.0, 0.0))
+    return LLM(served, served.name, Ledger(ledger), budget=as_budget(budget), price=Price(0.0, 0.0))
 
 
 def load_local(
@@ -117,7 +117,7 @@ def load_local(
         dtype=dtype,
         batch_size=batch_size,
     )
-    return LLM(local, local.name, Ledger(ledger), budget=_budget(budget), price=Price(0.0, 0.0))
+    return LLM(local, local.name, Ledger(ledger), budget=as_budget(budget), price=Price(0.0, 0.0))
 
 
 def load_replay(*, ledger: str, model: str | None) -> LLM:
@@ -141,15 +141,25 @@ def load_replay(*, ledger: str, model: str | None) -> LLM:
     return LLM(None, model, opened)
 
 
-def _budget(values: Mapping[str, Any]) -> Budget:
+def as_budget(values: Mapping[str, Any]) -> Budget:
+    """Return the bounds of a configuration.
+
+    Raises:
+        FairlabError: If there is no such bound, or its value is invalid.
+    """
     if unknown := sorted(set(values) - {"calls", "tokens", "dollars"}):
         raise FairlabError(f"there is no setting '{unknown[0]}' in llm.budget; there are: calls, tokens, dollars")
     return Budget(**values)
 
 
-def _price(values: Mapping[str, float] | None) -> Price | None:
+def as_price(values: Mapping[str, float] | None) -> Price | None:
+    """Return the prices of a configuration, or None without any.
+
+    Raises:
+        FairlabError: If a price is missing or invalid.
+    """
     if values is None:
         return None
-    if set(values) != {"input", "output"}:
-        raise FairlabError("llm.price needs input and output, in dollars per million tokens")
+    if not {"input", "output"} <= set(values) <= {"input", "output", "cached"}:
+        raise FairlabError("llm.price needs input and output, and may have cached, in dollars per million tokens")
     return Price(**values)

@@ -10,13 +10,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torchmetrics import MeanMetric
 
-from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
+from fairlab.backbones.adapters import (
+    ALL_LINEAR,
+    FILE,
+    LoRA,
+    add_adapters,
+    drop_inputs,
+    merge_adapters,
+    remove_adapters,
+    save_adapters,
+    save_peft_folder,
+)
 from fairlab.backbones.backbone import Backbone, body
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.quantization import dequantize, quantize, refuse_without_cuda
@@ -26,7 +36,7 @@ from fairlab.data.entries import Entries
 from fairlab.distributed import BatchShare
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.methods.optimizing import linear
-from fairlab.types import CannotScore, FairlabError, NotNegative
+from fairlab.types import CannotScore, FairlabError, NotNegative, Texts
 
 APART = 0.05  # share of the largest state by which rounding may change a state, in bfloat16 too
 
@@ -36,7 +46,8 @@ class CausalLMTuning(Trained):
 
     The loss is the mean cross-entropy over the tokens of a batch, each conditioned on the earlier tokens of its own
     entry. Entries share a block, but neither attention nor positions cross entries, and the first token of an entry is
-    not predicted from the last token of another. The end of an entry is not trained. Dropout is off.
+    not predicted from the last token of another. The end of an entry is not trained. Dropout is off, except that of
+    the adapters.
 
     A checkpoint holds the trained weights alone; the other weights are the ones the run starts from.
 
@@ -44,6 +55,10 @@ class CausalLMTuning(Trained):
         encoder: Causal LM, trained in place.
         rank: Rank of the adapters on the linear layers of the model's body, with all other weights frozen; None trains
             all weights.
+        alpha: Numerator of the adapters' scale alpha / rank; None takes a scale of 1.
+        adapter_dropout: Share of the adapters' inputs that is dropped in training, from 0 to below 1.
+        targets: Names of the adapted layers, such as ``[q_proj, v_proj]``, or ``all-linear``.
+        bias: Biases that are trained with the adapters: ``none``, ``all`` or ``lora_only``.
         quantize: Whether the frozen linear layers are kept in 4 bits during training (QLoRA); requires CUDA. The
             adapters are then merged into the dequantized 4-bit values.
         checkpointing: Whether activations are recomputed in the backward pass, which uses less memory and takes about a
@@ -89,9 +104,15 @@ class CausalLMTuning(Trained):
         epochs: int,
         validate_every: int,
         seed: int,
+        alpha: float | None = None,
+        adapter_dropout: float = 0.0,
+        targets: str | Texts = ALL_LINEAR,
+        bias: Literal["none", "all", "lora_only"] = "none",
     ) -> None:
         super().__init__()
-        refuse_unless_above_zero(lr=lr)
+        refuse_unless_above_zero(lr=lr, **({} if alpha is None else {"alpha": alpha}))
+        if not 0 <= adapter_dropout < 1:
+            raise FairlabError(f"method.adapter_dropout must lie in 0..1, below 1, not {adapter_dropout}")
         if not 0 <= warmup < 1:
             raise FairlabError(f"method.warmup must lie in 0..1, not {warmup}")
         refuse_below(1, epochs=epochs, validate_every=validate_every, rank=rank)
@@ -102,6 +123,7 @@ class CausalLMTuning(Trained):
         CausalLM(encoder)  # raises a clear error if the encoder is not a causal LM
         self.encoder = encoder
         self.rank = rank
+        self.lora = None if rank is None else LoRA(rank, alpha, adapter_dropout, targets, bias)
         self.quantize = quantize
         self.checkpointing = checkpointing
         self.lr = lr
@@ -124,8 +146,8 @@ class CausalLMTuning(Trained):
                 raise FairlabError("4-bit weights are not sharded; give trainer=ddp, or method.quantize=false")
             quantize(model)
         torch.manual_seed(self.seed)
-        if self.rank is not None:
-            add_adapters(model, self.rank)
+        if self.lora is not None:
+            add_adapters(model, self.lora)
             head = model.get_output_embeddings()
             if head is not None:
                 head.requires_grad_(False)
@@ -133,8 +155,8 @@ class CausalLMTuning(Trained):
         self.encoder.eval()
         if self.checkpointing:
             model.gradient_checkpointing_enable({"use_reentrant": False})
-            for module in model.modules():
-                if isinstance(module, nn.Dropout):
+            for name, module in model.named_modules():
+                if isinstance(module, nn.Dropout) and "lora_dropout" not in name:
                     module.p = 0.0
             self.encoder.train()  # transformers recomputes in training mode only
 
@@ -152,6 +174,8 @@ class CausalLMTuning(Trained):
 
     def training_step(self, batch: PackedBatch, batch_idx: int) -> Tensor:
         """Return the loss on one batch."""
+        if self.lora is not None and self.lora.dropout:
+            drop_inputs(self.encoder.model)
         own, tokens = self.loss(batch)
         share = BatchShare(tokens, self.device)
         loss = share.mean(own)
@@ -191,13 +215,17 @@ class CausalLMTuning(Trained):
         return [name for name, parameter in self.named_parameters() if parameter.requires_grad]
 
     def finish(self, folder: Path) -> None:
-        """Write the trained adapters to ``folder`` and merge them, as stored, into the weights."""
+        """Write the trained adapters to ``folder`` and merge them, as stored, into the weights.
+
+        ``folder/adapters`` holds them in PEFT's own format, for the unchanged base model.
+        """
         data: Entries = self.trainer.datamodule  # type: ignore[attr-defined]
         self.encoder.entries = len(data.texts["train"])
         model = self.encoder.model
         if self.checkpointing:
             model.gradient_checkpointing_disable()
-        if self.rank is not None:
+        if self.lora is not None:
+            save_peft_folder(model, self.lora, folder / "adapters")
             save_adapters(model, folder / FILE, torch.float32)
             remove_adapters(model)
             if self.quantize:

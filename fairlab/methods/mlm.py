@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torchmetrics import MeanMetric
 from transformers import PreTrainedTokenizerBase
 
-from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
+from fairlab.backbones.adapters import FILE, LoRA, add_adapters, merge_adapters, remove_adapters, save_adapters
 from fairlab.backbones.backbone import Backbone, body
 from fairlab.backbones.dropout import set_dropout
 from fairlab.backbones.masked_lm import with_masked_lm_head
@@ -175,7 +175,7 @@ class MLM(Trained):
         torch.manual_seed(self.seed)
         self.encoder.model = with_masked_lm_head(self.encoder.model)
         if self.rank is not None:
-            add_adapters(self.encoder.model, self.rank)
+            add_adapters(self.encoder.model, LoRA(self.rank))
 
     def masked(self, batch: TextBatch, split: str, number: int) -> MaskedBatch:
         """Return a batch with masks drawn by ``number``, on the CPU, where batches are made.

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
+from fairlab.backbones.adapters import FILE, LoRA, add_adapters, merge_adapters, remove_adapters, save_adapters
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, outputs, refuse_projection, with_classifier
 from fairlab.data.labelled_tasks import LabelledBatch, LabelledTexts
@@ -120,7 +120,7 @@ class SequenceClassifier(Trained):
         several = self.task.labels and not self.task.options
         self.encoder.model = with_classifier(self.encoder, self.task.labels if several else SCORE)
         if self.rank is not None:
-            add_adapters(self.encoder.model, self.rank)
+            add_adapters(self.encoder.model, LoRA(self.rank))
         device = self.trainer.strategy.root_device
         self.encoder.to(device)
         if device.type == "cpu":  # on short texts 1.5 times as fast as the fused kernel, whose backward is slow

@@ -7,10 +7,18 @@ import pytest
 import torch
 from hydra import compose, initialize_config_dir
 from safetensors.torch import load_file
-from transformers import AutoModelForMaskedLM
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
 from fairlab.backbones import adapters
-from fairlab.backbones.adapters import EMBEDDED, FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
+from fairlab.backbones.adapters import (
+    EMBEDDED,
+    FILE,
+    LoRA,
+    add_adapters,
+    merge_adapters,
+    remove_adapters,
+    save_adapters,
+)
 from fairlab.backbones.backbone import pad
 from fairlab.backbones.export import export_backbone
 from fairlab.backbones.loading import load_backbone
@@ -29,7 +37,7 @@ def trained(tiny_folders):
     model = load_backbone(str(tiny_folders["bert"]), **HOW).model
     torch.manual_seed(0)
     model = with_masked_lm_head(model)
-    add_adapters(model, 4)
+    add_adapters(model, LoRA(4))
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.requires_grad:
@@ -146,14 +154,77 @@ def test_the_embeddings_of_minilm_mlm_stay_near_those_of_minilm():
     assert cosines.mean() > 0.9
 
 
-def test_adapters_of_a_bfloat16_model_are_float32_and_train(tiny_folders):
-    backbone = load_backbone(str(tiny_folders["llama"]), pooling="mean", max_length=32, normalize=False)
-    model = backbone.model.to(torch.bfloat16)
-    add_adapters(model, 4)
-    adapters = [weight for name, weight in model.named_parameters() if ".lora_" in name]
-    assert {weight.dtype for weight in adapters} == {torch.float32}
-    output = model(input_ids=torch.tensor([[1, 2, 3]])).logits
-    assert output.dtype == torch.bfloat16
-    output.float().square().mean().backward()
-    assert all(weight.grad.dtype == torch.float32 for weight in adapters if weight.grad is not None)
-    assert any(weight.grad.abs().max() > 0 for weight in adapters if weight.grad is not None)
+def trained_causal(folder, lora):
+    """A causal LM with adapters whose every trained parameter was moved."""
+    model = load_backbone(str(folder), **HOW).model
+    torch.manual_seed(0)
+    add_adapters(model, lora)
+    model.get_output_embeddings().requires_grad_(False)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                parameter.add_(0.1 * torch.randn_like(parameter))
+    return model
+
+
+SCALED = LoRA(4, alpha=16, targets=("q_proj", "v_proj"))
+
+
+@pytest.mark.parametrize("lora", [LoRA(4), SCALED, LoRA(2, bias="all")])
+def test_peft_and_fairlab_load_what_is_saved_in_pefts_format(lora, tiny_folders, tmp_path):
+    folder = tiny_folders["llama"]
+    model = trained_causal(folder, lora)
+    ids = torch.arange(5, 29).reshape(3, 8)
+    with torch.no_grad():
+        expected = model(input_ids=ids).logits
+    adapters.save_peft_folder(model, lora, tmp_path / "adapters")
+    save_adapters(model, tmp_path / FILE, torch.float32)
+    loaded = peft.PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(folder), str(tmp_path / "adapters"))
+    again = load_backbone(str(folder), **HOW, peft=str(tmp_path / "adapters")).model
+    merged = load_backbone(str(folder), **HOW).model
+    merge_adapters(merged, tmp_path / FILE)
+    for other in (loaded.eval(), again, merged):
+        with torch.no_grad():
+            torch.testing.assert_close(other(input_ids=ids).logits, expected, atol=1e-5, rtol=1e-4)
+
+
+def test_alpha_scales_what_the_adapters_add(tiny_folders):
+    def change(alpha):
+        model = trained_causal(tiny_folders["llama"], LoRA(4, alpha=alpha, targets=("q_proj",)))
+        layer = model.model.layers[0].self_attn.q_proj
+        states = torch.ones(1, layer.in_features)
+        with torch.no_grad():
+            return layer(states) - layer.get_base_layer()(states)
+
+    torch.testing.assert_close(change(8), 4 * change(2))
+    torch.testing.assert_close(change(4), change(None))
+
+
+def test_adapters_of_bfloat16_weights_are_float32_and_small_steps_are_kept(tiny_folders):
+    model = load_backbone(str(tiny_folders["llama"]), **HOW, dtype="bfloat16").model
+    add_adapters(model, LoRA(2))
+    kinds = {("lora" in name, parameter.dtype) for name, parameter in model.named_parameters()}
+    assert kinds == {(True, torch.float32), (False, torch.bfloat16)}
+    output = model(input_ids=torch.arange(5, 13)[None])
+    assert output.logits.dtype == torch.bfloat16
+    output.logits.float().logsumexp(-1).sum().backward()
+    some = next(parameter for name, parameter in model.named_parameters() if "lora_A" in name)
+    before = some.detach().clone()
+    with torch.no_grad():
+        some.add_(1e-5)
+    assert (some != before).all()
+
+
+def test_layers_that_are_not_there_are_named(tiny_folders):
+    model = load_backbone(str(tiny_folders["llama"]), **HOW).model
+    with pytest.raises(FairlabError, match=r"method\.targets=\('query',\) fits no linear layer .* some are: down_pr"):
+        add_adapters(model, LoRA(2, targets=("query",)))
+
+
+def test_the_dropout_of_adapters_is_on_in_training_alone(tiny_folders):
+    model = trained_causal(tiny_folders["llama"], LoRA(2, dropout=0.5)).eval()
+    ids = torch.arange(5, 29).reshape(3, 8)
+    with torch.no_grad():
+        assert torch.equal(model(input_ids=ids).logits, model(input_ids=ids).logits)
+        adapters.drop_inputs(model)
+        assert not torch.equal(model(input_ids=ids).logits, model(input_ids=ids).logits)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
-from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
+from fairlab.backbones.adapters import FILE, LoRA, add_adapters, merge_adapters, remove_adapters, save_adapters
 from fairlab.backbones.backbone import pad
 from fairlab.backbones.classification import SCORE, Classifier, encode, outputs, with_classifier
 from fairlab.backbones.loading import load_backbone
@@ -177,7 +177,7 @@ def test_adapters_train_the_pooler_with_the_head(make, tmp_path):
     backbone = make()
     model = backbone.model
     frozen = model.bert.encoder.layer[0].attention.self.query.weight.clone()
-    add_adapters(model, 2)
+    add_adapters(model, LoRA(2))
     trained = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
     whole = {name for name in trained if ".lora_" not in name}
     assert whole == {"bert.pooler.dense.weight", "bert.pooler.dense.bias", "classifier.weight", "classifier.bias"}

@@ -45,8 +45,10 @@ class Stub:
         most_in_flight: calls being handled at the same time, at most.
     """
 
-    def __init__(self, act):
+    def __init__(self, act, listed=("m",)):
         self.act = act
+        listing = json.dumps({"object": "list", "data": [{"id": name} for name in listed]}).encode()
+        self.listing = Act(body=listing)  # what GET /v1/models answers
         self.payloads, self.keys = [], []
         self.seen = Counter()
         self.in_flight = self.most_in_flight = 0
@@ -57,6 +59,10 @@ class Stub:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
+
+            def do_GET(self):
+                stub.keys.append(self.headers.get("Authorization"))
+                stub.write(self, stub.listing)
 
             def do_POST(self):
                 payload = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -76,7 +82,7 @@ class Stub:
         self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
 
     def answer(self, handler, payload):
-        prompt = payload["messages"][-1]["content"]
+        prompt = payload["messages"][-1]["content"] if "messages" in payload else json.dumps(payload)
         with self.lock:
             self.payloads.append(payload)
             self.keys.append(handler.headers.get("Authorization"))
@@ -90,6 +96,9 @@ class Stub:
         finally:
             with self.lock:
                 self.in_flight -= 1
+        self.write(handler, act)
+
+    def write(self, handler, act):
         head = f"HTTP/1.1 {act.status} X\r\nContent-Type: application/json\r\nContent-Length: {len(act.body)}\r\n"
         head += "".join(f"{name}: {value}\r\n" for name, value in act.headers.items())
         handler.wfile.write(head.encode() + b"\r\n" + act.body[: len(act.body) // 2 if act.cut else None])

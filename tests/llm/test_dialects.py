@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from fairlab.llm.budget import Price
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome, Reply, parse_answer, without_reasoning
 from fairlab.llm.ledger import Ledger, _checksum
@@ -159,3 +160,16 @@ def test_the_room_for_a_reply_is_a_setting(ledger_path):
         llm.ask([request(max_tokens=10)], stage="test")
     assert stub.payloads[0]["max_tokens"] == 5000
     assert llm.ledger.get(llm.address_of(request(max_tokens=10))).text == "hi"
+
+
+def test_cached_prompt_tokens_cost_their_own_price(ledger_path):
+    usage = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 800}}
+    body = {"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}], "usage": usage}
+    with Stub(lambda *_: Act(body=json.dumps(body).encode())) as stub:
+        llm = behind(stub, ledger_path)
+        llm.price = Price(2.0, 8.0, cached=0.5)
+        llm.ask([request()], stage="test")
+    assert llm.ledger.spent().dollars == pytest.approx((200 * 2.0 + 800 * 0.5 + 100 * 8.0) / 1e6)
+    assert Price(2.0, 8.0).dollars(1000, 100, 800) == pytest.approx((1000 * 2.0 + 100 * 8.0) / 1e6)
+    with pytest.raises(FairlabError, match=r"llm\.price\.cached must be 0 or more dollars, not -1"):
+        Price(1.0, 1.0, cached=-1)

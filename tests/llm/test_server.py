@@ -6,9 +6,10 @@ import time
 import pytest
 
 from fairlab.llm.client import LLM
+from fairlab.llm.endpoint import _retry_after
 from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.llm.ledger import Ledger
-from fairlab.llm.server import SCHEMA_FORMS, Server, _retry_after
+from fairlab.llm.server import SCHEMA_FORMS, Server
 from fairlab.types import FairlabError
 from tests.llm.conftest import GOOD, SCHEMA, behind, request, requests
 from tests.llm.stub import Act, Stub, refused, said
@@ -226,7 +227,7 @@ def test_what_is_no_chat_completion_is_counted_as_if_answered(body, ledger_path)
 
 
 def test_a_body_without_an_end_is_not_read_to_it(ledger_path, monkeypatch):
-    monkeypatch.setattr("fairlab.llm.server.LONGEST_BODY", 10_000)
+    monkeypatch.setattr("fairlab.llm.endpoint.LONGEST_BODY", 10_000)
     asked = request("hello, hello", max_tokens=50)
     reply, _ = outcome_of(lambda *_: said("x" * 20_000), ledger_path, asked, retries=0)
     assert (reply.outcome, reply.reason) == (ExchangeOutcome.SERVER_ERROR, "the answer is longer than 10,000 bytes")

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fairlab.backbones import adapters
-from fairlab.backbones.adapters import FILE, add_adapters
+from fairlab.backbones.adapters import FILE, LoRA, add_adapters
 from fairlab.backbones.loading import load_backbone
 from fairlab.data.block_collator import NOT_SCORED, collated
 from fairlab.methods.causal_lm import CausalLMTuning, refuse_mixing
@@ -218,7 +218,7 @@ def test_two_steps_beside_four_bits(llama, reports, tmp_path):
 
 def test_a_loss_that_is_no_number_stops_the_run(llama, reports, tmp_path):
     method, data = CausalLMTuning(llama, **VALUES), make(llama, reports)
-    method.setup = lambda stage: add_adapters(llama.model, 2)
+    method.setup = lambda stage: add_adapters(llama.model, LoRA(2))
     with torch.no_grad():
         llama.model.model.norm.weight.fill_(float("nan"))
     with pytest.raises(FairlabError, match=r"the loss became nan at step 1; lower method\.lr"):
@@ -235,7 +235,7 @@ def test_a_batch_without_targets_has_no_loss(llama):
 def test_adapters_are_kept_in_the_type_asked_for(llama, tmp_path):
     from safetensors.torch import load_file
 
-    add_adapters(llama.model, 2)
+    add_adapters(llama.model, LoRA(2))
     for dtype in (torch.float16, torch.float32):
         adapters.save_adapters(llama.model, tmp_path / FILE, dtype)
         assert {value.dtype for value in load_file(tmp_path / FILE).values()} == {dtype}

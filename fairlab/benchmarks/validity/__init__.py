@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.backbones.encoder_object import EncoderObject
+from fairlab.backbones.model_object import ModelObject
 from fairlab.benchmarks.validity.embeddings import check_embeddings, check_words
 from fairlab.benchmarks.validity.finding import Finding, Weight, not_judged
-from fairlab.benchmarks.validity.language import check_language
+from fairlab.benchmarks.validity.language import check_language, check_scorer
 from fairlab.benchmarks.validity.senses import check_senses
 from fairlab.benchmarks.validity.tokens import check_tokens
 from fairlab.benchmarks.validity.weights import check_weights
 from fairlab.record import SAYS_NOTHING, Note
-from fairlab.types import FairlabError
+from fairlab.types import EMBEDDINGS, FairlabError
 
 SHORTEST = 24  # maximum number of tokens in any text of the checks
 
@@ -68,21 +68,28 @@ def refuse_failed(found: Validity, name: str) -> None:
         raise FairlabError(f"{name} was refused by strict=true: {said}; take a sound copy, or leave strict out")
 
 
-def warn_if_failed(backbone: Backbone | EncoderObject) -> None:
+def warn_if_failed(backbone: Backbone | ModelObject) -> None:
     """Check a model, and warn if its embeddings are uninformative about bias."""
     found = validity(backbone)
     if said := found.reason or "; ".join(found.failures):
         warnings.warn(f"what this model embeds says nothing of bias: {said}", stacklevel=3)
 
 
-def validity(backbone: Backbone | EncoderObject) -> Validity:
+def validity(backbone: Backbone | ModelObject) -> Validity:
     """Check weights, tokenizer, embeddings, and the language model if there is one, in this order.
 
     Weights and embeddings that are not finite, a tokenizer of another model and indistinguishable texts are reasons to
     take no number. All other findings are noted with the numbers: those of a random model may be wanted as a baseline,
-    and a model pretrained from random weights is measured before and after. Only the embeddings of a function or of an
-    object that encodes are checked.
+    and a model pretrained from random weights is measured before and after. Of a model object, only what it gives
+    is checked.
     """
+    found = _checked(backbone)
+    said = found.reason or "; ".join(found.failures)
+    backbone.gate = f"failed: {said}" if said else "; ".join(["passed", *found.not_judged])
+    return found
+
+
+def _checked(backbone: Backbone | ModelObject) -> Validity:
     backbone.on_first_embedding = None
     failures: list[str] = []
     open_: list[str] = []
@@ -94,10 +101,13 @@ def validity(backbone: Backbone | EncoderObject) -> Validity:
     return Validity(failures=tuple(failures), not_judged=tuple(open_))
 
 
-def _findings(backbone: Backbone | EncoderObject) -> Iterator[Finding]:
-    if isinstance(backbone, EncoderObject):
-        yield from check_embeddings(backbone)
-        yield not_judged("it gives embeddings alone, so that its weights and its tokenizer cannot be checked")
+def _findings(backbone: Backbone | ModelObject) -> Iterator[Finding]:
+    if isinstance(backbone, ModelObject):
+        if EMBEDDINGS in backbone.offers:
+            yield from check_embeddings(backbone)
+        if backbone.scorer is not None:
+            yield from check_scorer(backbone.scorer, None)
+        yield not_judged("its weights and its tokenizer are not at hand, so that they cannot be checked")
         return
     yield from check_weights(backbone)
     yield from check_tokens(backbone)

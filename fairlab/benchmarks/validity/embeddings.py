@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.backbones.encoder_object import EncoderObject
+from fairlab.backbones.model_object import ModelObject
 from fairlab.benchmarks.validity.finding import Finding, failed, not_judged, refused
 from fairlab.benchmarks.validity.texts import ONE_WORD, ORDERS, PARAPHRASES, SENTENCES
 from fairlab.benchmarks.validity.tokens import word_embeddings
@@ -27,7 +27,7 @@ TWINS = 20  # number of shuffles of the word embeddings
 MOST_TOKENS = 2.0  # per word; finer tokens are letters, which have little meaning alone
 
 
-def check_embeddings(backbone: Backbone | EncoderObject) -> Iterator[Finding]:
+def check_embeddings(backbone: Backbone | ModelObject) -> Iterator[Finding]:
     """Yield defects of the embeddings of plain sentences.
 
     Embeddings that are not finite or the same for different sentences are refused. They fail if they hardly depend on
@@ -62,7 +62,7 @@ def check_embeddings(backbone: Backbone | EncoderObject) -> Iterator[Finding]:
         yield not_judged(f"paraphrases hardly stand out from other sentences ({share:.0%} by order, 50% by chance)")
 
 
-def _check_changes(backbone: Backbone | EncoderObject, typical: float) -> Iterator[Finding]:
+def _check_changes(backbone: Backbone | ModelObject, typical: float) -> Iterator[Finding]:
     for pairs, what in ((ORDERS, "the order of words makes no difference"), (ONE_WORD, "another word makes none")):
         changes = _distances(backbone, pairs)
         if max(changes) < LEAST_CHANGE * typical:
@@ -74,12 +74,12 @@ def _check_changes(backbone: Backbone | EncoderObject, typical: float) -> Iterat
         yield failed(f"padding changes its embeddings: that of '{shortest}' is another beside a longer sentence")
 
 
-def _distances(backbone: Backbone | EncoderObject, pairs: Sequence[tuple[str, str]]) -> list[float]:
+def _distances(backbone: Backbone | ModelObject, pairs: Sequence[tuple[str, str]]) -> list[float]:
     found = backbone.embed([text for pair in pairs for text in pair]).view(len(pairs), 2, -1)
     return (found[:, 0] - found[:, 1]).norm(dim=1).tolist()  # type: ignore[no-any-return]
 
 
-def _embedded_anew(backbone: Backbone | EncoderObject, texts: Sequence[str]) -> Tensor:
+def _embedded_anew(backbone: Backbone | ModelObject, texts: Sequence[str]) -> Tensor:
     """Return the embedding (D) of the first text, with all texts padded to the same length."""
     with backbone.remembering():
         return backbone.embed(texts)[0]

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone, pad
-from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
+from fairlab.backbones.scoring import TextScorer
 from fairlab.benchmarks.validity.finding import Finding, failed, not_judged
 from fairlab.benchmarks.validity.texts import PLACES, SENTENCES
 from fairlab.benchmarks.validity.tokens import word_embeddings
@@ -33,7 +33,17 @@ def check_language(backbone: Backbone) -> Iterator[Finding]:
         scorer = likelihood(backbone)
     except CannotScore:
         return
-    if text := _chance(scorer, backbone):
+    yield from check_scorer(scorer, len(word_embeddings(backbone)))
+
+
+def check_scorer(scorer: MaskedLM | TextScorer, vocabulary: int | None) -> Iterator[Finding]:
+    """Yield a finding if a scorer of texts is hardly better than chance.
+
+    Args:
+        scorer: Scorer of texts.
+        vocabulary: Number of tokens of the model, or None if it is unknown.
+    """
+    if text := _chance(scorer, vocabulary):
         yield failed(text)
         return
     share = _share_of_words(scorer)
@@ -44,7 +54,7 @@ def check_language(backbone: Backbone) -> Iterator[Finding]:
         yield not_judged(f"as a language model it is weak: {said}")
 
 
-def _chance(scorer: MaskedLM | CausalLM, backbone: Backbone) -> str:
+def _chance(scorer: MaskedLM | TextScorer, vocabulary: int | None) -> str:
     shuffler = random.Random(0)
     shuffled = [" ".join(shuffler.sample(text.split(), len(text.split()))) for text in SENTENCES]
     texts = [*SENTENCES, *shuffled]
@@ -55,16 +65,17 @@ def _chance(scorer: MaskedLM | CausalLM, backbone: Backbone) -> str:
     half = len(SENTENCES)
     loss = -found.sums[:half].sum() / max(1, found.counts[:half].sum())
     loss_shuffled = -found.sums[half:].sum() / max(1, found.counts[half:].sum())
-    guess = math.log(len(word_embeddings(backbone)))
+    guess = math.inf if vocabulary is None else math.log(vocabulary)
     if loss < (1 - LEAST_LEARNED) * guess and loss < loss_shuffled:
         return ""
+    by_guessing = "" if vocabulary is None else f", {guess:.2f} by guessing"
     return (
         f"random or untrained weights: as a language model it is no better than chance (loss {loss:.2f} nats a token "
-        f"on plain sentences, {loss_shuffled:.2f} with their words shuffled, {guess:.2f} by guessing)"
+        f"on plain sentences, {loss_shuffled:.2f} with their words shuffled{by_guessing})"
     )
 
 
-def _share_of_words(scorer: MaskedLM | CausalLM) -> float:
+def _share_of_words(scorer: MaskedLM | TextScorer) -> float:
     """Return how often a word is likelier in its place than the word it is exchanged with."""
     words = [word for _, word in PLACES]
     exchanged = [words[k ^ 1] for k in range(len(words))]
@@ -74,10 +85,10 @@ def _share_of_words(scorer: MaskedLM | CausalLM) -> float:
     return float(pairs.mean())
 
 
-def _word_scores(scorer: MaskedLM | CausalLM, words: Sequence[str]) -> NDArray[np.float64]:
+def _word_scores(scorer: MaskedLM | TextScorer, words: Sequence[str]) -> NDArray[np.float64]:
     """Return log-probabilities of ``PLACES`` sentences with a word inserted; for a masked LM, of the word only."""
     texts = [text.format(word) for (text, _), word in zip(PLACES, words, strict=True)]
-    if isinstance(scorer, CausalLM):
+    if not isinstance(scorer, MaskedLM):
         return scorer.log_likelihoods(texts).sums
     token_ids = scorer.tokenize(texts)
     without = scorer.tokenize([text.format("") for text, _ in PLACES])

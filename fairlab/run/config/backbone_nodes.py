@@ -9,30 +9,45 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from fairlab.backbones.loading import PUBLISHED, find_weights, is_published
+from fairlab.backbones.loading import PUBLISHED, find_weights, is_published, weights_facts
+from fairlab.backbones.peft_folder import base_named_by, is_adapter_folder
 from fairlab.files import holds_run
 from fairlab.record import Record
 from fairlab.run.command_line import cli
 from fairlab.run.config.build import as_config, plain
+from fairlab.run.config.served_nodes import is_served, served_facts, served_node
 from fairlab.types import FairlabError
 
-SETTINGS = ("pooling", "normalize", "max_length", "dtype")
+SETTINGS = ("pooling", "normalize", "max_length", "dtype", "base")
 LOAD = "fairlab.backbones.loading.load_backbone"
 FALLBACK = {"pooling": "mean", "normalize": False, "max_length": None, "longest": 128}
 AS_PUBLISHED = {"pooling": PUBLISHED, "normalize": None, "max_length": None}
 
 
-def backbone_node(model: str, settings: Mapping[str, Any]) -> DictConfig:
+def backbone_node(
+    model: str, settings: Mapping[str, Any], llm: DictConfig | Mapping[str, Any] | None = None
+) -> DictConfig:
     """Return the backbone configuration of a model: a named one, its training run's, or the model's own.
 
     Args:
-        model: A backbone's name, the folder of a run or of a model, or a name on the hub.
-        settings: Values for some of ``SETTINGS``, used instead of the model's own.
+        model: A backbone's name, the folder of a run or of a model, a name on the hub, or a served model, see
+            :func:`fairlab.run.config.served_nodes.served_node`.
+        settings: Values for some of ``SETTINGS``, used instead of the model's own; ``base`` is the model that a folder
+            of adapters belongs to, and without effect for others.
+        llm: Configuration of the server of a served model, or None for the default one.
 
     Raises:
-        FairlabError: the run has no model yet, or a named backbone is also a folder of a model or a run.
+        FairlabError: the run has no model yet, a named backbone is also a folder of a model or a run, or a setting does
+            not suit a served model.
     """
     node: Any
+    if (served := served_node(model, llm)) is not None:
+        if settings:
+            raise FairlabError(f"the served model {model} has its own settings; leave out {', '.join(settings)}")
+        return served
+    if is_adapter_folder(Path(model)):
+        return _adapters_node(model, settings)
+    settings = {key: value for key, value in settings.items() if key != "base"}
     if model in cli.choices("backbone"):
         if any((Path(model) / name).is_file() for name in ("config.json", "record.json")):
             raise FairlabError(
@@ -55,3 +70,28 @@ def backbone_node(model: str, settings: Mapping[str, Any]) -> DictConfig:
         published = is_published(find_weights(model)) and settings.get("pooling", PUBLISHED) == PUBLISHED
         node = {"_target_": LOAD, "name": model} | (AS_PUBLISHED if published else FALLBACK)
     return as_config({**plain(node), **settings})
+
+
+def _adapters_node(folder: str, settings: Mapping[str, Any]) -> DictConfig:
+    """Return the configuration of a base model with the adapters of a folder.
+
+    Raises:
+        FairlabError: no base is given.
+    """
+    own = {key: value for key, value in settings.items() if key != "base"}
+    if not (base := settings.get("base")):
+        named = base_named_by(Path(folder)) or "NAME"
+        raise FairlabError(f"{folder} holds adapters of {named}, which no folder may load; give base={named}")
+    node = backbone_node(str(base), own)
+    if node.get("_target_") != LOAD:
+        raise FairlabError(f"base={base} is no model with weights at hand; give the model that {folder} was trained on")
+    return as_config({**plain(node), "peft": folder})
+
+
+def model_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
+    """Return what a record says of a model's weights: name and hash, or the address of a served model.
+
+    Raises:
+        FairlabError: the weights are unavailable.
+    """
+    return served_facts(node) if is_served(node) else weights_facts(node)

@@ -67,6 +67,7 @@ TYPES: dict[str, Any] = {
     "field": str | Texts,
     "pooling": Literal["mean", "cls", "published"] | None,
     "normalize": bool | None,
+    "base": Name | None,
     "max_length": int | None,
     "dtype": Literal["float32", "bfloat16", "float16"] | None,
     "output": Name,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairlab.backbones.loading import CAUSAL_LM, MASKED_LM
-from fairlab.benchmarks.needs import LIKELIHOODS, offered_by, why_lacking
+from fairlab.backbones.heads import CAUSAL_LM, MASKED_LM
+from fairlab.benchmarks.needs import offered_by, why_lacking
 from fairlab.checks.foreign import read_object
 from fairlab.run.config.build import described_node
 from fairlab.run.planning.sizes import KNOWN, folder_at_hand
+from fairlab.types import LIKELIHOODS
 
 AT_MOST = ("limit", "lines", "contexts")  # settings that bound the items of every part
 

@@ -1,41 +1,69 @@
-"""Wrapper for any function from texts to vectors, measured by its embeddings alone."""
+"""Models without weights at hand: a function from texts to vectors, a scorer of texts, or both."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fairlab.types import CannotScore
+from fairlab.backbones.scoring import TextScorer
+from fairlab.types import EMBEDDINGS, LIKELIHOODS, CannotScore
 
-PROBES = ("She is a nurse.", "He is a nurse.", "The river was wide.")  # texts whose vectors distinguish objects
+PROBES = ("She is a nurse.", "He is a nurse.", "The river was wide.")  # texts whose values distinguish objects
 AT_ONCE = 1024  # maximum number of texts per call
 
 
-class EncoderObject:
-    """Function from texts to vectors, as a model for embedding benchmarks.
+class ModelObject:
+    """Model that is measured by its embeddings, by its likelihoods, or by both, whichever it gives.
 
     Args:
-        encode: Function from a list of N texts to N vectors of one length: an array, a tensor or lists of numbers.
         name: Name of the object in messages.
+        encode: Function from a list of N texts to N vectors of one length: an array, a tensor or lists of numbers; or
+            None if the object does not embed.
+        scorer: Scorer of the likelihood of texts, or None if the object does not score any.
+        lacks: Reason why the object does not offer ``embeddings`` or ``token_log_probabilities``, if more is known than
+            that it does not.
 
     Attributes:
+        gate: Result of the check of the object's behaviour, in words.
         on_first_embedding: Function that is called once, before the first text is embedded, or None.
     """
 
-    def __init__(self, encode: Callable[[list[str]], Any], name: str) -> None:
-        self.encode = encode
+    def __init__(
+        self,
+        name: str,
+        encode: Callable[[list[str]], Any] | None = None,
+        scorer: TextScorer | None = None,
+        lacks: Mapping[str, str] | None = None,
+    ) -> None:
         self.name = name
-        self.on_first_embedding: Callable[[EncoderObject], object] | None = None
+        self.encode = encode
+        self.scorer = scorer
+        self.lacks = dict(lacks or {})
+        self.on_first_embedding: Callable[[ModelObject], object] | None = None
+        self.gate = "not checked yet"
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """Return what benchmarks can ask of the object."""
+        given = {EMBEDDINGS: self.encode, LIKELIHOODS: self.scorer}
+        return frozenset(need for need, part in given.items() if part is not None)
 
     def __repr__(self) -> str:
         """Return a short description of the object."""
-        return f"{self.name}, measured by its embeddings alone"
+        measured = {EMBEDDINGS: "embeddings", LIKELIHOODS: "likelihoods"}
+        by = " and its ".join(word for need, word in measured.items() if need in self.offers)
+        return f"{self.name}, measured by its {by}{'' if len(self.offers) > 1 else ' alone'}\n  gate: {self.gate}"
+
+    def to(self, device: object) -> Self:
+        """Return the object itself, which runs where it is."""
+        del device
+        return self
 
     def embed(self, texts: Sequence[str], *, budget: int = 0, progress: str = "") -> Tensor:
         """Return embeddings (N, D) of texts in input order: float32, on the CPU, each distinct text embedded once.
@@ -62,6 +90,8 @@ class EncoderObject:
         return torch.cat(parts)[[row[text] for text in texts]]
 
     def _vectors(self, texts: list[str]) -> Tensor:
+        if self.encode is None:
+            raise CannotScore(f"{self.name} {self.lacks.get(EMBEDDINGS, 'embeds no texts; give an encoder')}")
         found = self.encode(texts)
         try:
             array = found.detach().float().cpu().numpy() if isinstance(found, Tensor) else np.asarray(found)
@@ -79,8 +109,11 @@ class EncoderObject:
         return torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
 
     def digest(self) -> str:
-        """Return the SHA-256 of the embeddings of a few texts: equal for objects that embed alike."""
-        return hashlib.sha256(self.embed(PROBES).numpy().tobytes()).hexdigest()
+        """Return the SHA-256 of what the object gives for a few texts: equal for objects that behave alike."""
+        found = b"" if self.encode is None else self.embed(PROBES).numpy().tobytes()
+        if self.scorer is not None:
+            found += self.scorer.log_likelihoods(PROBES).sums.tobytes()
+        return hashlib.sha256(found).hexdigest()
 
     def remembering(self) -> AbstractContextManager[None]:
         """Return a context without effect: the object embeds a text again in each call."""
@@ -88,7 +121,7 @@ class EncoderObject:
 
     @property
     def model(self) -> NoReturn:
-        """Raise: the object has no weights for likelihood scoring or training.
+        """Raise: the object has no weights for training.
 
         Raises:
             CannotScore: Always.
@@ -115,5 +148,5 @@ class EncoderObject:
 
     def _refuse(self) -> NoReturn:
         raise CannotScore(
-            f"{self.name} gives embeddings alone, and this needs a model with its tokenizer; give (model, tokenizer)"
+            f"{self.name} has no weights at hand, and this needs a model with its tokenizer; give (model, tokenizer)"
         )

@@ -1,0 +1,130 @@
+"""Model objects of other evaluation tools, by their published contracts: lm-evaluation-harness and MTEB.
+
+Sources: ``lm_eval.api.model.LM`` and ``TemplateLM`` of lm-evaluation-harness 0.4 (``loglikelihood`` of requests whose
+``args`` are a context and a continuation, ``loglikelihood_rolling`` of requests whose ``args`` are one text, and
+``tok_encode``); ``mteb.EncoderProtocol`` of MTEB 2 (``encode`` of batches with the key ``text``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from fairlab.backbones.scoring import LogLikelihoods
+from fairlab.types import CannotScore
+
+MTEB_TASK = "STSBenchmark"  # task whose prompt, if an encoder has prompts, is the one for comparing sentences
+BATCH = 32
+
+
+def is_harness_model(model: object) -> bool:
+    """Return whether an object is a language model of lm-evaluation-harness."""
+    parts = ("loglikelihood", "loglikelihood_rolling")
+    return all(callable(getattr(model, name, None)) for name in parts)
+
+
+def is_mteb_encoder(model: object) -> bool:
+    """Return whether an object is an encoder of MTEB 2, whose ``encode`` asks for the task."""
+    encode = getattr(model, "encode", None)
+    try:
+        return callable(encode) and "task_metadata" in signature(encode).parameters
+    except (TypeError, ValueError):  # a built-in function without a signature
+        return False
+
+
+def mteb_encode(encoder: Any) -> Callable[[list[str]], Any]:
+    """Return the function from texts to vectors of an encoder of MTEB 2, with its prompt for sentence similarity."""
+
+    def encode(texts: list[str]) -> Any:
+        import mteb  # type: ignore[import-not-found]  # the package of the object
+
+        metadata = mteb.get_task(MTEB_TASK).metadata
+        batches = _Batches(texts)
+        return encoder.encode(batches, task_metadata=metadata, hf_split="test", hf_subset="default")
+
+    return encode
+
+
+class _Batches:
+    """Texts as the batches of a data loader."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = list(texts)
+
+    def __len__(self) -> int:
+        return -(-len(self.texts) // BATCH)
+
+    def __iter__(self) -> Iterator[dict[str, list[str]]]:
+        for start in range(0, len(self.texts), BATCH):
+            yield {"text": self.texts[start : start + BATCH]}
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Request as lm-evaluation-harness reads it."""
+
+    args: tuple[str, ...]
+    request_type: str
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return self.args
+
+
+class HarnessScorer:
+    """Scorer of texts by a model of lm-evaluation-harness, with its own tokenization and start token.
+
+    Args:
+        model: Object that meets ``lm_eval.api.model.TemplateLM``.
+        name: Name of the object in messages.
+    """
+
+    cut = 0
+    max_length = 0
+
+    def __init__(self, model: Any, name: str) -> None:
+        self.model = model
+        self.name = name
+
+    def log_likelihoods(
+        self, texts: Sequence[str], *, start_apart: bool = False, stride: int | None = None, progress: str = ""
+    ) -> LogLikelihoods:
+        """Return the log-likelihood and token count of each text; the model rolls over long texts itself.
+
+        Raises:
+            CannotScore: If the first token is to be scored apart, or texts in windows of a given stride.
+        """
+        del progress
+        if start_apart or stride is not None:
+            raise CannotScore(f"{self.name} reads texts in its own way alone; give (model, tokenizer)")
+        distinct = list(dict.fromkeys(texts))
+        asked = [_Asked((text,), "loglikelihood_rolling") for text in distinct]
+        found = self.model.loglikelihood_rolling(asked) if asked else []
+        counts = [len(self.model.tok_encode(text)) for text in distinct]
+        return self._in_order(texts, distinct, found, counts)
+
+    def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
+        """Return the log-likelihood of each second text given the first."""
+        del progress
+        distinct = list(dict.fromkeys(pairs))
+        found = self.model.loglikelihood([_Asked(pair, "loglikelihood") for pair in distinct]) if distinct else []
+        encode = self.model.tok_encode
+        counts = [len(encode("".join(pair))) - len(encode(pair[0])) for pair in distinct]
+        return self._in_order(pairs, distinct, [one[0] for one in found], counts)
+
+    def _in_order(self, asked: Sequence[Any], distinct: Sequence[Any], found: Any, counts: Any) -> LogLikelihoods:
+        try:
+            values = np.array(found, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise CannotScore(f"{self.name} gives no log-likelihoods ({error}); give one number per request") from error
+        if np.isnan(values).any():
+            raise CannotScore(f"{self.name} gives log-likelihoods that are no numbers; mend it")
+        if values.shape != (len(distinct),):
+            raise CannotScore(f"{self.name} gives {len(values)} log-likelihoods for {len(distinct)} requests; mend it")
+        place = {one: row for row, one in enumerate(distinct)}
+        rows = [place[one] for one in asked]
+        return LogLikelihoods(values[rows], np.array(counts, dtype=np.int64)[rows])

@@ -1,0 +1,139 @@
+"""Low-rank adapters in the format of PEFT, as trl, axolotl and PEFT itself save them: checked, then merged.
+
+A folder holds ``adapter_config.json`` and ``adapter_model.safetensors``. It names the base model that it was trained
+on; the base is given by the user, since a folder does not decide what else is loaded.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+from fairlab.backbones.trust import loading
+from fairlab.checks.foreign import read_object
+from fairlab.files import check_folder
+from fairlab.types import FairlabError
+
+CONFIG, FILE_OF_PEFT = "adapter_config.json", "adapter_model.safetensors"
+BASE = "base_model_name_or_path"
+TAKEN = {  # settings that decide what the adapters compute, with the values that are taken
+    "r": int,
+    "lora_alpha": int | float,
+    "bias": str,
+    "use_rslora": bool,
+    "use_dora": bool,
+    "fan_in_fan_out": bool,
+    "target_modules": list | str,
+    "exclude_modules": list | str,
+    "modules_to_save": list,
+    "layers_to_transform": list | int,
+}
+PATTERNS = ("rank_pattern", "alpha_pattern")  # numbers by module
+REFUSED = ("megatron_config", "layer_replication", "trainable_token_indices", "target_parameters", "use_qalora")
+PREFIX = "base_model.model."  # of every name in a file
+
+
+def is_adapter_folder(folder: Path) -> bool:
+    """Return whether a folder holds adapters and no whole model."""
+    return (folder / CONFIG).is_file()
+
+
+def base_named_by(folder: Path) -> str:
+    """Return the name of the base model in an adapter folder, or an empty text."""
+    named = read_object(folder / CONFIG).get(BASE)
+    return named if isinstance(named, str) else ""
+
+
+def refuse_other_base(folder: Path, base: str) -> None:
+    """Raise if the adapters were trained on another hub model than the base; a path names no model.
+
+    Raises:
+        FairlabError: If the two hub names differ.
+    """
+    named = base_named_by(folder)
+    hub_names = all(name.count("/") == 1 and name[0] not in "./~" and not Path(name).exists() for name in (named, base))
+    if hub_names and named.casefold() != base.casefold():
+        raise FairlabError(f"the adapters in {folder} belong to {named}, not to {base}; give base={named}")
+
+
+def merge_peft_folder(model: PreTrainedModel, folder: Path) -> None:
+    """Merge the adapters of a folder into a model's weights, in place.
+
+    Raises:
+        FairlabError: If the folder is damaged, holds another kind of adapters, or belongs to another model.
+    """
+    from peft import LoraConfig, get_peft_model, set_peft_model_state_dict  # takes seconds
+    from safetensors.torch import load_file
+
+    check_folder(folder)
+    if not (folder / FILE_OF_PEFT).is_file():
+        raise FairlabError(f"{folder} holds no {FILE_OF_PEFT}; pickled adapters are not read, save them as safetensors")
+    settings = lora_settings(folder / CONFIG)
+    with loading(f"the adapters {folder}"):
+        tensors = load_file(folder / FILE_OF_PEFT)
+    inner, tensors = _adapted_model(model, folder, tensors)
+    with loading(f"the adapters {folder}"):
+        wrapped = get_peft_model(inner, LoraConfig(**settings))
+        found: Any = set_peft_model_state_dict(wrapped, tensors)
+        missing = [name for name in found.missing_keys if ".lora_" in name or ".modules_to_save." in name]
+        if strange := [*found.unexpected_keys, *missing]:
+            raise FairlabError(f"the adapters in {folder} do not fit the base model: {strange[0]}; give another base=")
+        wrapped.merge_and_unload(safe_merge=True)
+    model.requires_grad_(True)  # peft froze the weights
+
+
+def lora_settings(file: Path) -> dict[str, Any]:
+    """Return the settings of a LoRA configuration that decide what its adapters compute.
+
+    Raises:
+        FairlabError: If the adapters are of another kind, or a setting is not taken from a folder.
+    """
+    content = read_object(file)
+    if content.get("peft_type") != "LORA":
+        raise FairlabError(f"{file} is of the kind {content.get('peft_type')}; give adapters of the kind LORA")
+    for name in REFUSED:
+        if content.get(name):
+            raise FairlabError(f"{file} sets {name}, which is not taken from a folder; merge the adapters where made")
+    found: dict[str, Any] = {}
+    for name, kind in TAKEN.items():
+        value = content.get(name)
+        if value is None:
+            continue
+        parts = value if isinstance(value, list) else []
+        if not isinstance(value, kind) or not all(isinstance(part, str | int) for part in parts):
+            raise FairlabError(f"{file} sets {name}={value!r}, which is no value of LoRA; save the adapters anew")
+        found[name] = value
+    for name in PATTERNS:
+        values = content.get(name) or {}
+        if not isinstance(values, dict) or not all(isinstance(one, int | float) for one in values.values()):
+            raise FairlabError(f"{file} sets {name} to what are no numbers by module; save the adapters anew")
+        found[name] = values
+    for name in ("target_modules", "exclude_modules"):
+        if isinstance(found.get(name), str) and found[name] != "all-linear":
+            raise FairlabError(f"{file} sets {name} to a pattern; save the adapters with a list of modules")
+    return found
+
+
+def _adapted_model(
+    model: PreTrainedModel, folder: Path, tensors: dict[str, Any]
+) -> tuple[PreTrainedModel, dict[str, Any]]:
+    """Return the model, or its body, whose modules the adapters name, and the tensors under the names of its modules.
+
+    Adapters that were trained on a model with a head fit its body too, whose names then lack the prefix.
+
+    Raises:
+        FairlabError: If neither has the modules.
+    """
+    paths = [name.removeprefix(PREFIX).partition(".lora_")[0] for name in tensors if ".lora_" in name]
+    body: Any = model.base_model
+    inner = f"{model.base_model_prefix}."
+    candidates: list[tuple[Any, str]] = [(model, ""), (body, ""), (body, inner)]
+    for candidate, left_out in candidates:
+        modules = {left_out + name for name, _ in candidate.named_modules()}
+        if paths and modules.issuperset(paths):
+            return candidate, {name.replace(PREFIX + left_out, PREFIX, 1): value for name, value in tensors.items()}
+    what = f"{type(model).__name__} has no {paths[0]}" if paths else "the file holds no adapters"
+    raise FairlabError(f"the adapters in {folder} do not fit the base model: {what}; give another base=")

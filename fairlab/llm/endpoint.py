@@ -1,0 +1,324 @@
+"""One address of an OpenAI-compatible server: connection, key, limits, and the meaning of its refusals."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any, ClassVar, Self
+
+import httpx2
+
+from fairlab.checks.redaction import is_variable_name
+from fairlab.llm.exchange import LONGEST_WAIT, Attempt, ExchangeOutcome, Request
+from fairlab.types import FairlabError
+
+REASON_LENGTH = 200
+LONGEST_BODY = 16 * 2**20  # maximum bytes read of an answer
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+MOST_TOKENS = 10**8  # per call; larger counts of a server are ignored
+RESERVED = ("model", "messages", "prompt", "input", "stream", "n")  # parameters that `extra` must not change
+
+
+class TooLong(Exception):
+    """Answer longer than :data:`LONGEST_BODY`."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """HTTP response of a server: status, requested wait, and body."""
+
+    status: int
+    retry_after: str | None
+    content: bytes
+
+    @property
+    def text(self) -> str:
+        """Return the body as text."""
+        return self.content.decode(errors="replace")
+
+    @property
+    def body(self) -> Any:
+        """Return the parsed JSON of the body, or None if it is not JSON."""
+        try:
+            return json.loads(self.content)
+        except (ValueError, RecursionError):  # neither JSON nor text
+            return None
+
+
+@dataclass(frozen=True)
+class RoundTrip:
+    """One payload sent to a server.
+
+    Attributes:
+        answer: The server's response, or None without one.
+        outcome: Reason why there is no response; ``ok`` with one.
+        reason: The same in words.
+        seconds: Seconds from sending to the last byte.
+    """
+
+    answer: Answer | None
+    outcome: ExchangeOutcome
+    reason: str
+    seconds: float
+
+    def failure(self, request: Request) -> Attempt:
+        """Return the attempt of a request without a response."""
+        if self.outcome == ExchangeOutcome.UNREACHABLE:
+            return Attempt(self.outcome, reason=self.reason, seconds=self.seconds)
+        return Attempt.in_full(self.outcome, request, self.reason, self.seconds)
+
+
+class Endpoint:
+    """Connection to one address of a server, with up to ``concurrency`` requests in flight.
+
+    The API key is read from the environment when a request is sent, and is not stored elsewhere; it is removed from all
+    output of the server. A 429 with Retry-After delays all requests, not only the affected one.
+
+    Args:
+        base_url: Address of the server up to and including the version, such as ``https://api.openai.com/v1``.
+        model: Name of the model as the server calls it.
+        api_key_env: Name of the environment variable that holds the API key, or None to send no key.
+        concurrency: Maximum number of requests in flight.
+        extra: Additional parameters of every request, sent unchanged.
+        connect_timeout, read_timeout, total_timeout: Maximum seconds to wait for a connection, without data while
+            reading, and for a call in total.
+
+    Raises:
+        FairlabError: If the address or another value is invalid.
+    """
+
+    path: ClassVar[str]
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        api_key_env: str | None = None,
+        concurrency: int = 32,
+        extra: Mapping[str, Any] | None = None,
+        connect_timeout: float = 10.0,
+        read_timeout: float = 120.0,
+        total_timeout: float = 300.0,
+    ) -> None:
+        if concurrency < 1:
+            raise FairlabError(f"llm.concurrency must be at least 1, not {concurrency}")
+        self.url = checked_url(base_url) + self.path
+        self.name = model
+        self.workers = concurrency
+        self.api_key_env = api_key_env
+        self.extra = dict(extra or {})
+        if reserved := [name for name in RESERVED if name in self.extra]:
+            raise FairlabError(f"llm.extra cannot set '{reserved[0]}'; leave it out")
+        self.timeout = httpx2.Timeout(read_timeout, connect=connect_timeout, pool=None)
+        self.total_timeout = total_timeout
+        self.not_before = 0.0  # on the monotonic clock; set by Retry-After
+
+    async def __aenter__(self) -> Self:
+        limits = httpx2.Limits(max_connections=self.workers, max_keepalive_connections=self.workers)
+        plain = {"Accept-Encoding": "identity"}  # a few compressed bytes may expand without limit
+        self.client = httpx2.AsyncClient(
+            timeout=self.timeout,
+            limits=limits,
+            headers=plain | self._headers(),
+            trust_env=httpx2.URL(self.url).host not in LOOPBACK,  # an environment proxy cannot reach a loopback address
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.client.aclose()
+        del self.client
+
+    def _key(self) -> str:
+        if self.api_key_env is None:
+            return ""
+        if not (key := os.environ.get(self.api_key_env, "").strip()):
+            if not is_variable_name(self.api_key_env):
+                raise FairlabError(
+                    "llm.api_key_env holds no name of a variable, perhaps the key itself; export it, and give the name"
+                )
+            raise FairlabError(
+                f"the key for {self.url} is read from the environment variable {self.api_key_env}, which is not set; "
+                "export it, or name another one as llm.api_key_env"
+            )
+        return key
+
+    def _headers(self) -> dict[str, str]:
+        key = self._key()
+        if not key.isascii() or not key.isprintable():
+            raise FairlabError(f"the key in {self.api_key_env} holds characters that no header can; export it anew")
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    async def exchange(self, payload: Mapping[str, Any]) -> RoundTrip:
+        """Send a payload, after any wait that the server requested, and return what came of it."""
+        while (hold := self.not_before - time.monotonic()) > 0:
+            await asyncio.sleep(hold + random.uniform(0, 0.1))
+        started = time.perf_counter()
+        answer: Answer | None = None
+        outcome, reason = ExchangeOutcome.OK, ""
+        try:
+            async with asyncio.timeout(self.total_timeout):
+                answer = await self._ask(payload)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            outcome, reason = ExchangeOutcome.UNREACHABLE, str(error) or type(error).__name__
+        except TimeoutError:
+            outcome, reason = ExchangeOutcome.TIMED_OUT, f"no whole answer within {self.total_timeout:g} s"
+        except httpx2.TimeoutException as error:
+            outcome, reason = ExchangeOutcome.TIMED_OUT, f"silence ({type(error).__name__})"
+        except httpx2.RequestError as error:
+            outcome, reason = ExchangeOutcome.CUT_OFF, str(error) or type(error).__name__
+        except TooLong:
+            outcome, reason = ExchangeOutcome.SERVER_ERROR, f"the answer is longer than {LONGEST_BODY:,} bytes"
+        return RoundTrip(answer, outcome, self.clean(reason), time.perf_counter() - started)
+
+    async def _ask(self, payload: Mapping[str, Any]) -> Answer:
+        """Return the server's response, read up to a limit.
+
+        Raises:
+            TooLong: If the response is longer.
+        """
+        content = bytearray()
+        async with self.client.stream("POST", self.url, json=payload) as response:
+            async for part in response.aiter_bytes():
+                content += part
+                if len(content) > LONGEST_BODY:
+                    raise TooLong
+            return Answer(response.status_code, response.headers.get("retry-after"), bytes(content))
+
+    def listed(self) -> list[str]:
+        """Return the names of the models that the server lists; empty if it has no such list.
+
+        Raises:
+            FairlabError: If the server cannot be reached, refuses the key, or is no such server.
+        """
+        url = self.url.removesuffix(self.path) + "/models"
+        trust_env = httpx2.URL(url).host not in LOOPBACK
+        try:
+            found = httpx2.get(url, headers=self._headers(), timeout=self.timeout, trust_env=trust_env)
+        except httpx2.RequestError as error:
+            said = self.clean(str(error) or type(error).__name__)
+            raise FairlabError(
+                f"{url} cannot be reached ({said}); start its server, or give another address"
+            ) from error
+        answer = Answer(found.status_code, None, found.content[:LONGEST_BODY])
+        if answer.text.lstrip().startswith("<"):
+            raise FairlabError(
+                f"{url} answers a web page; give the address up to its version, like http://HOST:8000/v1"
+            )
+        if answer.status in (401, 403):
+            self.refusal(answer, 0.0)
+        data = answer.body.get("data") if isinstance(answer.body, dict) else None
+        return [str(one["id"]) for one in data if isinstance(one, dict) and "id" in one] if data else []
+
+    def refuse_other_model(self, body: Any) -> None:
+        """Raise if a response names another model than the one asked; versions and folders of it may differ.
+
+        Raises:
+            FairlabError: If another model answered.
+        """
+        named = body.get("model") if isinstance(body, dict) else None
+        if not isinstance(named, str) or not named:
+            return
+        one, other = (text.rpartition("/")[2].casefold() for text in (named, self.name))
+        if not (one.startswith(other) or other.startswith(one)):
+            raise FairlabError(
+                f"{self.url} answers as {self.clean(named)}, not as {self.name}; give the name it serves"
+            )
+
+    def refusal(self, answer: Answer, seconds: float) -> Attempt:
+        """Convert a response with a status other than 200 to an attempt.
+
+        Raises:
+            FairlabError: If no further request can succeed: wrong key, no such model, no credit left.
+        """
+        status, said = answer.status, self.said(answer)
+        if status in (401, 403):
+            raise FairlabError(
+                f"{self.url} refuses the key in {self.api_key_env} ({status}): {said}; check llm.api_key_env"
+                if self.api_key_env
+                else f"{self.url} asks for a key ({status}); name the environment variable as llm.api_key_env"
+            )
+        if status in (402, 404) or "insufficient_quota" in answer.text:
+            raise FairlabError(
+                f"{self.url} says {status} to the model {self.name}: {said}; check llm.model, llm.base_url and what is "
+                "left to spend there"
+            )
+        reason = f"{status}: {said}"
+        if status == 429:
+            wait = _retry_after(answer.retry_after)
+            if wait is not None and wait <= LONGEST_WAIT:
+                self.not_before = max(self.not_before, time.monotonic() + wait)
+            return Attempt(ExchangeOutcome.RATE_LIMITED, reason=reason, seconds=seconds, wait=wait)
+        lost = (status >= 500 and status != 501) or status == 408  # 501: not offered
+        return Attempt(
+            ExchangeOutcome.SERVER_ERROR if lost else ExchangeOutcome.REJECTED, reason=reason, seconds=seconds
+        )
+
+    def said(self, answer: Answer) -> str:
+        """Return the error message of a response on one line."""
+        return self.clean(_error_text(answer.body) or answer.text)
+
+    def blank(self, text: str) -> str:
+        """Return the text without the key."""
+        key = os.environ.get(self.api_key_env, "").strip() if self.api_key_env else ""
+        return text.replace(key, f"<{self.api_key_env}>") if key else text
+
+    def clean(self, text: str) -> str:
+        """Return the text on one line of limited length, without the key."""
+        return " ".join(self.blank(text).split())[:REASON_LENGTH]
+
+
+def checked_url(base_url: str) -> str:
+    """Return the address of a server without a final slash.
+
+    Raises:
+        FairlabError: If it is no address, or holds a password or a query.
+    """
+    try:
+        url = httpx2.URL(base_url)
+    except (httpx2.InvalidURL, TypeError) as error:
+        raise FairlabError(f"llm.base_url is no address: {error}") from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise FairlabError(f"llm.base_url must be like http://localhost:8000/v1, not {base_url!r}")
+    if url.userinfo or url.query:
+        raise FairlabError("llm.base_url holds a key or password; put it into the environment, see llm.api_key_env")
+    return base_url.rstrip("/")
+
+
+def token_count(usage: Any, name: str, estimate: int) -> int:
+    """Return the number of tokens that a server counted, or the estimate if it gives no valid number."""
+    value = usage.get(name) if isinstance(usage, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MOST_TOKENS:
+        return estimate
+    return math.ceil(value)
+
+
+def _error_text(body: Any) -> str:
+    """Return the message of an OpenAI-like error; servers differ in its nesting depth."""
+    while isinstance(body, list) and body:
+        body = body[0]
+    for name in ("error", "message", "detail"):
+        if isinstance(body, dict) and name in body:
+            body = body[name]
+    return body if isinstance(body, str) else ""
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Return the seconds to wait, from a number or a date, or None without either."""
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return None

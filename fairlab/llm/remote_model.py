@@ -1,0 +1,285 @@
+"""Models behind an OpenAI-compatible server, measured by its embeddings and by its log-probabilities of prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.backbones.causal_lm import CHAT_TURN, DOCUMENT
+from fairlab.backbones.model_object import PROBES, ModelObject
+from fairlab.backbones.scoring import LogLikelihoods
+from fairlab.llm.client import LLM
+from fairlab.llm.endpoint import Endpoint
+from fairlab.llm.exchange import Reply
+from fairlab.llm.ledger import Ledger
+from fairlab.llm.loading import as_budget, as_price
+from fairlab.llm.text_endpoints import (
+    Embeddings,
+    PromptLogProbabilities,
+    PromptTokens,
+    read_tokens,
+    read_vector,
+    text_request,
+)
+from fairlab.types import EMBEDDINGS, LIKELIHOODS, CannotScore, Count, FairlabError, Positive
+
+T = TypeVar("T")
+LEDGER = "outputs/llm_ledger.sqlite"
+STARTS = (DOCUMENT, CHAT_TURN + DOCUMENT)  # texts that servers may read as a start token, in the order tried
+RETRIES = 6  # of a request; the questions that find out what a server offers are repeated once
+SAME = 0.05  # largest difference of a model's values to recorded ones, relative to their size
+
+
+def load_remote(
+    base_url: str,
+    model: str = "",
+    *,
+    api_key_env: str | None = None,
+    concurrency: Count = 16,
+    price: Mapping[str, float] | None = None,
+    budget: Mapping[str, float | None] | None = None,
+    ledger: str = LEDGER,
+    extra: Mapping[str, Any] | None = None,
+    total_timeout: Positive = 300.0,
+) -> ModelObject:
+    """Return a served model with what its server offers: embeddings, likelihoods of texts, or both.
+
+    Everything the server says is recorded in the ledger by address, name and text, so a repeated run asks it little
+    more than whether it still answers alike.
+
+    Args:
+        base_url: Address of the server up to and including the version, such as ``http://127.0.0.1:8000/v1``.
+        model: Name of the model as the server calls it; empty takes the only one that it lists.
+        api_key_env: Name of the environment variable that holds the API key, or None to send no key.
+        concurrency: Maximum number of requests in flight.
+        price: Prices ``{input: ..., output: ...}`` in dollars per million tokens, or None if the model is free or its
+            price is unknown.
+        budget: Bounds ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
+        ledger: File of the answers, which is created if it is missing.
+        extra: Additional parameters of every request, sent unchanged.
+        total_timeout: Maximum duration of a call, in seconds.
+
+    Raises:
+        FairlabError: If the server cannot be used, serves other models only, offers neither, or answers otherwise than
+            the ledger recorded.
+    """
+    name = _served_name(Embeddings(base_url, model, api_key_env=api_key_env, total_timeout=total_timeout))
+    found = ModelObject(f"{name} at {urlsplit(base_url).netloc}")
+    opened = Ledger(ledger)
+    settings: Any = {"api_key_env": api_key_env, "concurrency": concurrency, "total_timeout": total_timeout}
+    clients = {}
+    for kind in (Embeddings, PromptLogProbabilities):
+        endpoint = kind(base_url, name, extra=extra, **settings)
+        clients[kind] = LLM(
+            endpoint,
+            name,
+            opened,
+            budget=as_budget(budget or {}),
+            price=as_price(price),
+            retries=1,
+            repairs=0,
+            extra={"endpoint": endpoint.url, **(extra or {})},
+        )
+    vectors, scorer = RemoteVectors(clients[Embeddings]), RemoteScorer(clients[PromptLogProbabilities])
+    if (reason := _why_not(lambda: vectors(list(PROBES)))) is None:
+        found.encode = vectors
+    else:
+        found.lacks[EMBEDDINGS] = f"gives no embeddings ({reason})"
+    if (reason := _why_not(lambda: scorer.start)) is None:
+        found.scorer = scorer
+    else:
+        found.lacks[LIKELIHOODS] = f"gives no likelihoods ({reason})"
+    if not found.offers:
+        raise FairlabError(f"{found.name} {' and '.join(found.lacks.values())}; serve it by vLLM or llama-cpp-python")
+    if found.encode is not None:
+        _refuse_changed(vectors.llm, read_vector)
+    if found.scorer is not None:
+        _refuse_changed(scorer.llm, lambda text: [value or 0.0 for value in read_tokens(text).log_probabilities])
+    for client in clients.values():
+        client.retries = RETRIES
+    return found
+
+
+def _served_name(endpoint: Endpoint) -> str:
+    """Return the name of the model to ask for.
+
+    Raises:
+        FairlabError: If the server lists other models only, or several while none is named.
+    """
+    listed = endpoint.listed()
+    if endpoint.name and (not listed or endpoint.name in listed):
+        return endpoint.name
+    if not endpoint.name and len(listed) == 1:
+        return listed[0]
+    served = ", ".join(listed[:5]) or "no list of models"
+    what = f"not {endpoint.name}" if endpoint.name else "so name one"
+    raise FairlabError(f"{endpoint.url.removesuffix(endpoint.path)} serves {served}, {what}: give ADDRESS#NAME")
+
+
+def _why_not(ask: Callable[[], object]) -> str | None:
+    """Return why a question cannot be answered, or None if it was."""
+    try:
+        ask()
+    except (CannotScore, FairlabError) as error:
+        return str(error)
+    return None
+
+
+def _refuse_changed(llm: LLM, read: Callable[[str], Any]) -> None:
+    """Ask about a text again, and raise if the answer is not the recorded one.
+
+    Raises:
+        FairlabError: If the values differ by more than numerical noise: another model answers to the name.
+    """
+    request = text_request(PROBES[0])
+    kept, now = llm.ledger.get(llm.address_of(request)), llm.ask_again(request, stage="probe")
+    if kept is None or not now.text:
+        return
+    before, after = np.asarray(read(kept.text)), np.asarray(read(now.text))
+    if before.shape != after.shape or np.abs(before - after).max() > SAME * np.abs(before).max():
+        raise FairlabError(
+            f"{llm.name} answers otherwise than {llm.ledger.path} recorded, as if another model had its name; give "
+            "another llm.ledger"
+        )
+
+
+def _answers(llm: LLM, texts: Sequence[str], stage: str, read: Callable[[str], T]) -> list[T]:
+    """Return what the server says of each text.
+
+    Raises:
+        CannotScore: If it does not answer on one of them.
+    """
+    replies: list[Reply] = llm.ask([text_request(text) for text in texts], stage=stage)
+    for text, reply in zip(texts, replies, strict=True):
+        if not reply.ok:
+            opening = f"{text[:40]}..." if len(text) > 40 else text
+            raise CannotScore(f"{llm.name} gives no answer on '{opening}': {reply.reason or reply.outcome}")
+    return [read(reply.text) for reply in replies]
+
+
+class RemoteVectors:
+    """Function from texts to embeddings (N, D) by a server."""
+
+    def __init__(self, llm: LLM) -> None:
+        self.llm = llm
+
+    def __call__(self, texts: list[str]) -> NDArray[np.float32]:
+        """Return the embeddings of texts.
+
+        Raises:
+            CannotScore: If the server does not embed one of them, or gives vectors of different lengths.
+        """
+        found = _answers(self.llm, texts, EMBEDDINGS, read_vector)
+        if len({len(vector) for vector in found}) > 1:
+            raise CannotScore(f"{self.llm.name} gives vectors of different lengths; serve one model under this name")
+        return np.stack(found)
+
+
+class RemoteScorer:
+    """Scorer of texts by a server's log-probabilities of a prompt's tokens.
+
+    The first token of a text is scored given a start token, as by :class:`fairlab.backbones.causal_lm.CausalLM`: the
+    one that the server puts before every prompt (vLLM with Llama or Gemma), else ``<|endoftext|>`` if the server reads
+    it as one token, if need be after the beginning of a chat turn. Without any the first token has no score and is left
+    out; texts that differ there are then compared by their other tokens alone.
+    """
+
+    cut = 0
+    max_length = 0
+
+    def __init__(self, llm: LLM) -> None:
+        self.llm = llm
+
+    def _tokens(self, texts: Sequence[str]) -> list[PromptTokens]:
+        return _answers(self.llm, texts, LIKELIHOODS, read_tokens)
+
+    @cached_property
+    def start(self) -> str | None:
+        """Text to put before a text as its start token; None if the server puts a start token itself.
+
+        Raises:
+            CannotScore: If the server gives each token the log-probability of another one, as llama-cpp-python does
+                before a prompt without its start token; or if it does not answer.
+        """
+        for start in ("", *STARTS):
+            (found,) = self._tokens([start + PROBES[0]])
+            if _compact(found.tokens[1:]) == _compact([PROBES[0]]):
+                return start or None
+        if self._plain_is_whole:
+            return ""
+        raise CannotScore(f"{self.llm.name} is served with log-probabilities of the wrong tokens; serve it by vLLM")
+
+    @cached_property
+    def _plain_is_whole(self) -> bool:
+        """Return whether the tokens of a text without a start token are the text's, to its end."""
+        (plain,) = self._tokens(PROBES[:1])
+        read = _compact(plain.tokens)
+        return bool(read) and _compact([PROBES[0]]).endswith(read)
+
+    def log_likelihoods(
+        self, texts: Sequence[str], *, start_apart: bool = False, stride: int | None = None, progress: str = ""
+    ) -> LogLikelihoods:
+        """Return the log-likelihood and token count of each text.
+
+        Raises:
+            CannotScore: If the server does not answer, or if a text is to be read in windows or without the start token
+                that the server puts itself.
+        """
+        del progress
+        if stride is not None:
+            raise CannotScore(f"{self.llm.name} is served, so that texts cannot be read in windows; give its weights")
+        if start_apart and (self.start is None or not self._plain_is_whole):
+            raise CannotScore(
+                f"the server of {self.llm.name} puts a start token before every text, or needs one, which this "
+                "protocol leaves out; give its weights"
+            )
+        values = self._scored(texts)
+        if start_apart and self.start:
+            without = [tokens.log_probabilities[1:] for tokens in self._each(texts, "")]
+            values = [[*whole[:1], *others] for whole, others in zip(values, without, strict=True)]
+        return _sums(values, self.llm.name)
+
+    def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
+        """Return the log-likelihood of each second text given the first.
+
+        A pair is read as one text. Its continuation begins at the first token that the context alone does not have.
+
+        Raises:
+            CannotScore: If the server does not answer.
+        """
+        del progress
+        start = self.start or ""
+        whole = self._each([context + continuation for context, continuation in pairs], start)
+        contexts = self._each([context for context, _ in pairs], start)
+        values = []
+        for both, context in zip(whole, contexts, strict=True):
+            same = [one == other for one, other in zip(both.tokens, context.tokens, strict=False)]
+            values.append(both.log_probabilities[max(1, (*same, False).index(False)) :])
+        return _sums(values, self.llm.name)
+
+    def _scored(self, texts: Sequence[str]) -> list[list[float | None]]:
+        """Return the log-probabilities of each text's tokens; the first token read is never scored."""
+        return [tokens.log_probabilities[1:] for tokens in self._each(texts, self.start or "")]
+
+    def _each(self, texts: Sequence[str], start: str) -> list[PromptTokens]:
+        """Return the tokens of texts with a start token; a text without any character has none."""
+        asked = [start + text for text in texts]
+        distinct = list(dict.fromkeys(filter(None, asked)))
+        found = dict(zip(distinct, self._tokens(distinct), strict=True))
+        return [found.get(text, PromptTokens([], [])) for text in asked]
+
+
+def _compact(tokens: Sequence[str]) -> str:
+    """Return tokens as one text without blanks, which servers write in several ways."""
+    return "".join("".join(tokens).split())
+
+
+def _sums(values: Sequence[Sequence[float | None]], name: str) -> LogLikelihoods:
+    if any(None in row for row in values):
+        raise CannotScore(f"{name} gives some tokens of a text no log-probability; serve it by vLLM")
+    return LogLikelihoods.of([np.array(row, dtype=np.float64) for row in values])

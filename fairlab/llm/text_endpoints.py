@@ -1,0 +1,180 @@
+"""Addresses of a server that measure texts: embeddings, and log-probabilities of a prompt's tokens.
+
+Sources: OpenAI's API reference (``/embeddings``; ``echo`` and ``logprobs`` of ``/completions``), which llama-cpp-python
+follows, and vLLM's completion protocol (``prompt_logprobs``: a list with one mapping per token of the prompt, from the
+token's id to ``logprob`` and ``decoded_token``, and null for the first token).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.llm.endpoint import Answer, Endpoint, token_count
+from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request, estimated_tokens
+
+AT_ONCE = 32  # texts per request for embeddings
+LEAST = -9999.0  # vLLM's number for minus infinity, which JSON lacks
+VLLM, ECHO = "prompt_logprobs", "echo"
+FORMS: dict[str, dict[str, Any]] = {  # parameters that ask for log-probabilities of the prompt, in the order tried
+    VLLM: {"prompt_logprobs": 0},
+    ECHO: {"echo": True, "logprobs": 1},
+}
+NO_LOGPROBS = "gives no log-probabilities of a prompt; serve the model by vLLM, or by llama-cpp-python with logits_all"
+
+
+def text_request(text: str) -> Request:
+    """Return the request that asks an endpoint of this module about a text."""
+    return Request(({"role": "user", "content": text},), max_tokens=1, temperature=None)
+
+
+class Embeddings(Endpoint):
+    """Client of ``/embeddings``; the text of an attempt holds the vector, see :func:`read_vector`."""
+
+    path = "/embeddings"
+    batch_size = AT_ONCE
+
+    async def send(self, requests: Sequence[Request]) -> list[Attempt]:
+        """Send the texts in one request, and return one attempt per text.
+
+        Raises:
+            FairlabError: If no attempt can succeed: wrong key, no such model, no credit left.
+        """
+        texts = [request.prompt for request in requests]
+        found = await self.exchange({"model": self.name, "input": texts, "encoding_format": "float"} | self.extra)
+        if found.answer is None:
+            return [found.failure(request) for request in requests]
+        if found.answer.status != 200:
+            return [self.refusal(found.answer, found.seconds / len(texts)) for _ in requests]
+        self.refuse_other_model(found.answer.body)
+        vectors = _vectors(found.answer.body, len(texts))
+        if vectors is None:
+            reason = f"the answer holds no vector of numbers for each of {len(texts)} texts: {self.said(found.answer)}"
+            return [Attempt.in_full(ExchangeOutcome.REJECTED, request, reason) for request in requests]
+        usage = found.answer.body.get("usage")
+        guessed = sum(map(estimated_tokens, texts))
+        tokens = token_count(usage, "prompt_tokens", guessed) / max(1, guessed)
+        return [
+            Attempt(
+                ExchangeOutcome.OK,
+                base64.b64encode(vector.tobytes()).decode(),
+                prompt_tokens=round(estimated_tokens(text) * tokens),
+                seconds=found.seconds / len(texts),
+            )
+            for text, vector in zip(texts, vectors, strict=True)
+        ]
+
+
+def _vectors(body: Any, count: int) -> NDArray[np.float32] | None:
+    """Return the vectors (N, D) of a response in the order of the texts, or None if it does not hold them."""
+    try:
+        rows = sorted(body["data"], key=lambda one: one.get("index", 0))
+        found = np.array([row["embedding"] for row in rows], dtype="<f4")
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    return found if found.ndim == 2 and len(found) == count and found.size else None
+
+
+def read_vector(text: str) -> NDArray[np.float32]:
+    """Return the vector (D) that an attempt of :class:`Embeddings` holds."""
+    return np.frombuffer(base64.b64decode(text), dtype="<f4")
+
+
+class PromptTokens(NamedTuple):
+    """Tokens of a text as a server reads it, with their log-probabilities in nats; None where it gives none."""
+
+    tokens: list[str]
+    log_probabilities: list[float | None]
+
+
+class PromptLogProbabilities(Endpoint):
+    """Client of ``/completions`` that asks for the prompt's own tokens; see :func:`read_tokens`.
+
+    The form of the question is found by trying.
+    """
+
+    path = "/completions"
+    batch_size = 1
+
+    def __init__(self, base_url: str, model: str, **settings: Any) -> None:
+        super().__init__(base_url, model, **settings)
+        self.forms = list(FORMS)
+
+    async def send(self, requests: Sequence[Request]) -> list[Attempt]:
+        """Return one attempt; ``requests`` is a list of one.
+
+        Raises:
+            FairlabError: If no attempt can succeed: wrong key, no such model, no credit left.
+        """
+        return [await self._send(request) for request in requests]
+
+    async def _send(self, request: Request) -> Attempt:
+        form = self.forms[0]
+        payload = {"model": self.name, "prompt": request.prompt, "max_tokens": 1, "temperature": 0}
+        found = await self.exchange(payload | FORMS[form] | self.extra)
+        if found.answer is None:
+            return found.failure(request)
+        if found.answer.status != 200:
+            attempt = self.refusal(found.answer, found.seconds)
+            refused = attempt.outcome == ExchangeOutcome.REJECTED and form in self.said(found.answer)
+            return self._in_another_form(request, form, attempt.reason) if refused else attempt
+        self.refuse_other_model(found.answer.body)
+        tokens = _tokens(found.answer, form)
+        if tokens is None:
+            return self._in_another_form(request, form, f"it {NO_LOGPROBS}")
+        usage = found.answer.body.get("usage")
+        return Attempt(
+            ExchangeOutcome.OK,
+            json.dumps(tokens),
+            prompt_tokens=token_count(usage, "prompt_tokens", estimated_tokens(request.prompt)),
+            completion_tokens=1,
+            seconds=found.seconds,
+        )
+
+    def _in_another_form(self, request: Request, form: str, reason: str) -> Attempt:
+        """Return the attempt that asks again in the next form, or that gives up after the last one."""
+        if form == self.forms[0] and len(self.forms) > 1:
+            self.forms = self.forms[1:]
+        again = form != self.forms[0]
+        outcome = ExchangeOutcome.PARAMETER_REFUSED if again else ExchangeOutcome.REJECTED
+        return Attempt.in_full(outcome, request, reason)
+
+
+def read_tokens(text: str) -> PromptTokens:
+    """Return the tokens that an attempt of :class:`PromptLogProbabilities` holds."""
+    return PromptTokens(*json.loads(text))
+
+
+def _tokens(answer: Answer, form: str) -> PromptTokens | None:
+    """Return the prompt's tokens in a response, or None if it does not hold their log-probabilities."""
+    try:
+        choice = answer.body["choices"][0]
+        if form == VLLM:
+            first = [None if one is None else next(iter(one.values())) for one in choice["prompt_logprobs"]]
+            tokens = ["" if one is None else one.get("decoded_token") or "" for one in first]
+            found = PromptTokens(tokens, [None if one is None else _number(one["logprob"]) for one in first])
+        else:
+            written = answer.body.get("usage", {}).get("completion_tokens", 1)
+            end = len(choice["logprobs"]["tokens"]) - int(written)
+            values = [None if one is None else _number(one) for one in choice["logprobs"]["token_logprobs"]]
+            found = PromptTokens(list(map(str, choice["logprobs"]["tokens"][:end])), values[:end])
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, StopIteration):
+        return None
+    return found if len(found.tokens) == len(found.log_probabilities) else None
+
+
+def _number(value: Any) -> float:
+    """Return a log-probability; minus infinity as the servers write it.
+
+    Raises:
+        ValueError: If the value is no log-probability.
+    """
+    number = float(value)
+    if not number <= 1e-4:  # rounding may lift a certainty above 0
+        raise ValueError
+    return -np.inf if number <= LEAST else min(number, 0.0)

@@ -1,0 +1,61 @@
+"""Configurations of models behind a server, given by address or by a choice of ``llm``."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import hydra
+from omegaconf import DictConfig
+
+from fairlab.checks.values import TARGET
+from fairlab.run.command_line import cli
+from fairlab.run.config.build import as_config, named, plain
+
+LOAD_REMOTE = "fairlab.llm.remote_model.load_remote"
+ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+OF_AN_ADDRESS = "local"  # choice of llm whose settings an address takes, if none is chosen
+
+
+def served_node(model: str, llm: DictConfig | Mapping[str, Any] | None = None) -> DictConfig | None:
+    """Return the configuration of a served model, or None if the name is no such model.
+
+    Args:
+        model: Address of a server with the model's name there, such as ``http://127.0.0.1:8000/v1#NAME``; or a choice
+            of ``llm`` with a model's name, such as ``openai/NAME``. A folder that exists is no served model.
+        llm: Configuration of the server, such as its key, budget and ledger, or None for that of the choice.
+    """
+    chosen = plain(llm) if llm else {}
+    if ADDRESS.match(model):
+        base_url, _, name = model.partition("#")
+        return _node(chosen or _choice(OF_AN_ADDRESS), base_url, name)
+    choice, _, name = model.partition("/")
+    if not name or choice not in cli.choices("llm") or Path(model).exists():
+        return None
+    values = chosen or _choice(choice)
+    return _node(values, values["base_url"], name) if "base_url" in values else None
+
+
+def _choice(name: str) -> dict[str, Any]:
+    return plain(hydra.compose(overrides=[f"+llm={name}", "llm.model=_"]).llm)
+
+
+def _node(values: Mapping[str, Any], base_url: str, name: str) -> DictConfig:
+    taken = inspect.signature(named(LOAD_REMOTE)).parameters
+    settings = {key: value for key, value in values.items() if key in taken}
+    return as_config({**settings, TARGET: LOAD_REMOTE, "base_url": base_url, "model": name})
+
+
+def is_served(node: Mapping[str, Any] | DictConfig) -> bool:
+    """Return whether a configuration is of a served model."""
+    return bool(node.get(TARGET) == LOAD_REMOTE)
+
+
+def served_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
+    """Return name and address of a served model, and their hash, since its weights cannot be hashed."""
+    name = f"{node['base_url']}#{node['model']}"
+    return {"name": name, "sha256": hashlib.sha256(name.encode()).hexdigest(), "served": True}
