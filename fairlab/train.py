@@ -14,6 +14,7 @@ from omegaconf import MISSING, DictConfig
 
 from fairlab.benchmarks.runner import add, gate, measure, take
 from fairlab.benchmarks.stages import LOADING, stage
+from fairlab.checks.escapes import print_escaped
 from fairlab.checks.values import target_of
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import sha256
@@ -73,7 +74,7 @@ def work(config: DictConfig, record: Record) -> None:
         data.write(record.folder)
         untrained, history = method.digest(), History()
         trainer = make_trainer(config, record, history, start.model, method, data, parts)
-        print(start.announcement(inputs["data"], parts), *slow_precision(trainer), sep="\n")
+        print_escaped(start.announcement(inputs["data"], parts), *slow_precision(trainer))
 
     _measure_groups(data, record, config.axis)
     record.add_notes([*shortening_notes(config), *follow_axes(benchmarks, data)])

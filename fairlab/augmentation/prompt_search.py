@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import yaml
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.files import write_whole
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.by_llm.llm_rewriter import Versions
@@ -192,7 +193,7 @@ def _at_terminal(wrong: Wrong) -> dict[str, str]:
     """Return every version as a person types it; an empty answer keeps the model's version."""
     if not sys.stdin.isatty():
         raise FairlabError("search.corrector=terminal needs a terminal; use search.corrector=file or rules")
-    print(f"\n{wrong.text}\nwrong: {wrong.finding}. Type each version anew, or nothing to keep it.")
+    print_escaped(f"\n{wrong.text}\nwrong: {wrong.finding}. Type each version anew, or nothing to keep it.")
     return {name: input(f"{name} [{version}]: ").strip() or version for name, version in wrong.made.versions.items()}
 
 

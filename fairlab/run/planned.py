@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line import cli
 from fairlab.run.config.composing import composed, composing, from_model
 from fairlab.run.config.schema import refuse_misfits
@@ -27,7 +28,7 @@ def print_plan(entry: str) -> None:
         if run.problem:
             raise FairlabError(run.problem)
         found, busy = devices(calibrate=calibrates(given))
-        print(plan_text(f"Plan: python -m fairlab.{entry}", [run], found, busy=busy, single=True))
+        print_escaped(plan_text(f"Plan: python -m fairlab.{entry}", [run], found, busy=busy, single=True))
     except FairlabError as error:
         cli.stop(str(error))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 
 from fairlab import __version__
+from fairlab.checks.escapes import print_escaped
 from fairlab.checks.values import target_of
 from fairlab.files import check_folder, gather, holds_run, write_whole
 from fairlab.protocols import Plan, Planned
@@ -117,7 +118,7 @@ def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[s
     write_whole(folder / "README.md", card)
     manifest.write(folder)
     if values.get("push"):
-        print(f"pushed to {push(folder, [*files, folder / NAME], values['push'], 'dataset', card)}")
+        print_escaped(f"pushed to {push(folder, [*files, folder / NAME], values['push'], 'dataset', card)}")
 
 
 def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[str]) -> None:
@@ -165,15 +166,15 @@ def made_folder(values: dict[str, Any]) -> Path:
     check_folder(folder)
     with FileLock(folder / ".lock"):
         if (folder / NAME).is_file():
-            print(f"training data taken over from {folder}")
+            print_escaped(f"training data taken over from {folder}")
             return folder
-        print(f"training data is made in {folder}")
+        print_escaped(f"training data is made in {folder}")
         record = Record(folder, config=values, command="")
         if holds_run(folder):
             record = Record.load(folder)
         augment_rows(dict(values), target.name, record)
         record.save()
-        print("; ".join(note.text for note in record.notes))
+        print_escaped("; ".join(note.text for note in record.notes))
     return folder
 
 
