@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 import yaml
 
+from fairlab.augmentation.rounds import read_corrected_round, write_round
 from fairlab.checks.escapes import print_escaped
 from fairlab.files import write_whole
 from fairlab.metrics.polarity import Polarity
@@ -114,12 +114,12 @@ class PromptSearch:
         for number in range(1, self.rounds + 1):
             file = folder / f"round-{number:02}.json"
             if file.exists():
-                one = json.loads(file.read_text(encoding="utf-8"))
+                one = read_corrected_round(file)
             else:
                 one = self._round(number, examples, texts, folder)
                 prompt = self.rewriter.rewriter.group_prompt.file_with(examples)
                 write_whole(folder / f"prompt-{number:02}.yaml", prompt)
-                write_whole(file, json.dumps(one, ensure_ascii=False, indent=1) + "\n")
+                write_round(file, one)
             found.append(one)
             if one["correction"] is None:
                 break

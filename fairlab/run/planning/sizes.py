@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +12,8 @@ from typing import Any
 import yaml
 
 from fairlab.backbones.model_cache import cached_model
+from fairlab.backbones.trust import check_model_folder
+from fairlab.checks.foreign import read_object
 from fairlab.types import FairlabError
 
 KNOWN: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("known.yaml").read_text(encoding="utf-8"))
@@ -60,10 +61,14 @@ def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
     folder = folder_at_hand(name, settings.get("package"), settings.get("revision"), settings.get("gguf"))
     known = KNOWN["models"].get(name)
     config = folder / "config.json" if folder else None
+    if folder is not None:
+        check_model_folder(folder)
     try:
         if config is not None and config.is_file():
             return _counted(name, _config_in(config), folder, str(config))
-    except (ValueError, KeyError, OSError) as error:
+    except FairlabError:
+        raise
+    except Exception as error:  # values of other types can raise anything
         raise FairlabError(f"{config} is no configuration of a model: {' '.join(str(error).split())[:200]}") from error
     if known is None:
         return None
@@ -92,7 +97,7 @@ def folder_at_hand(name: str, package: str | None, revision: str | None, gguf: s
 
 
 def _config_in(file: Path) -> tuple[tuple[str, Any], ...]:
-    content = json.loads(file.read_text(encoding="utf-8"))
+    content = read_object(file)
     return tuple(sorted((key, value) for key, value in content.items() if isinstance(value, str | int | float | bool)))
 
 
