@@ -204,6 +204,7 @@ def ways(file: Path) -> dict[str, Spoil]:
         "cut": lambda path: _write(path, path.read_bytes()[: path.stat().st_size // 2]),
         "garbage": lambda path: _write(path, b"\xff\xfe\0garbage" * 20),
         "a list": lambda path: _write(path, b"[]"),
+        "a bit flipped": lambda path: _write(path, flipped(path.read_bytes())),
         "nested": lambda path: _write(path, b"[" * 100_000),
     }
     reading = READERS.get(file.suffix)
@@ -218,7 +219,14 @@ def ways(file: Path) -> dict[str, Spoil]:
                 write(path, with_value(content, key, value))
 
             found[f"{'.'.join(map(str, key))} = {json.dumps(value)} ({number})"] = spoil
+        found[f"{'.'.join(map(str, key))} left out"] = lambda path, key=key: write(path, without(read(path), key))
     return found
+
+
+def flipped(content: bytes) -> bytes:
+    """Return the content with one bit of its middle changed."""
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :] if content else b"x"
 
 
 def keys_of(content: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -238,6 +246,15 @@ def with_value(content: Any, key: tuple[Any, ...], value: Any) -> Any:
     for part in key[:-1]:
         node = node[part]
     node[key[-1]] = value
+    return content
+
+
+def without(content: Any, key: tuple[Any, ...]) -> Any:
+    """Return the content without the value at a place."""
+    node = content
+    for part in key[:-1]:
+        node = node[part]
+    del node[key[-1]]
     return content
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, TypedDict
 
 from fairlab.checks.foreign import read_json, require_form
 from fairlab.checks.values import Text
@@ -37,15 +37,20 @@ class TriedDocument(TypedDict):
     turned_down: list[list[Text]]
 
 
-class RewrittenRound(TypedDict):
-    """Layout of a round of RAZOR."""
+class RewrittenNeeds(TypedDict):
+    """Keys that every round of RAZOR has."""
 
     round: Natural
     objective_before: float
     objective: float
     tried: dict[str, TriedDocument]
-    gain_before: NotRequired[float | None]
-    gain: NotRequired[float | None]
+
+
+class RewrittenRound(RewrittenNeeds, total=False):
+    """Layout of a round of RAZOR."""
+
+    gain_before: float | None
+    gain: float | None
 
 
 def write_round(file: Path, one: Mapping[str, Any]) -> None:

@@ -94,8 +94,8 @@ def _own(name: str, record: Record) -> Measurement | None:
     of_all = record.config.get("benchmark") or {}
     settings = of_all.get(name) or of_all.get(name.partition("@")[0]) or {}
     given = {key: value for key, value in settings.items() if key not in ("_target_", "limit")}
-    bounds = [bound for bound in (settings.get("limit"), record.config.get("limit")) if bound is not None]
     try:
+        bounds = [bound for bound in (settings.get("limit"), record.config.get("limit")) if bound is not None]
         found: Measurement = kind(**given, limit=min(bounds, default=None))
     except (FairlabError, TypeError, ValueError):  # settings of another version
         return None
