@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 
 from fairlab import __version__
+from fairlab.benchmarks.inputs import named_files
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.values import target_of
-from fairlab.files import check_folder, gather, holds_run, write_whole
+from fairlab.files import check_folder, gather, holds_run, sha256, write_whole
 from fairlab.protocols import Plan, Planned
 from fairlab.record import Note, Record
 from fairlab.run.augmenting.building import build_llm, plan_of
@@ -55,8 +56,9 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
     from fairlab.reporting.augmentation import write_quality_report
 
     source = dataset_facts(values["input"])
-    refuse_changed_inputs(record, {"input": source})
-    record.provenance |= environment() | {"input": source, "rewriter": values["rewriter"]}
+    inputs = {"input": source} | _own_files(values)
+    refuse_changed_inputs(record, inputs)
+    record.provenance |= environment() | inputs | {"rewriter": values["rewriter"]}
     record.save()
     if values.get("biaser_set"):
         asked = build(values["biaser_set"], llm=build_llm(values), seed=values["seed"])
@@ -95,6 +97,12 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
     record.status = "finished"
     write_quality_report(record, manifest)
     finish(manifest, record.folder, about, values)
+
+
+def _own_files(values: Mapping[str, Any]) -> dict[str, dict[str, object]]:
+    """Return the hash of each file that the user gives as a lexicon or a prompt, by its name in messages."""
+    named = named_files([values["axis"], values["rewriter"]])
+    return {f"file {path}": {"sha256": sha256(path)} for path in named}
 
 
 def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[str, Any]) -> None:
@@ -159,6 +167,7 @@ def made_folder(values: dict[str, Any]) -> Path:
         "made_by": target.made_by(values),
         "values": compared(values),
         "version": __version__,
+        **_own_files(values),
     }
     digest = hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
     folder = AUGMENTED / f"{target.name}-{digest[:16]}"
