@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 
 from fairlab import __version__
-from fairlab.benchmarks.inputs import named_files
+from fairlab.benchmarks.inputs import files_in_settings
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.values import target_of
 from fairlab.files import check_folder, gather, holds_run, sha256, write_whole
@@ -101,7 +101,7 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
 
 def _own_files(values: Mapping[str, Any]) -> dict[str, dict[str, object]]:
     """Return the hash of each file that the user gives as a lexicon or a prompt, by its name in messages."""
-    named = named_files([values["axis"], values["rewriter"]])
+    named = files_in_settings([values["axis"], values["rewriter"]])
     return {f"file {path}": {"sha256": sha256(path)} for path in named}
 
 
