@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairlab.checks.escapes import csv_cell, printable
+from fairlab.checks.escapes import csv_cell, print_escaped
 from fairlab.files import write_whole
 from fairlab.run.command_line.cli import one_sentence_without_hydra
 from fairlab.run.command_line.pipes import quiet_when_unread
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
     if chosen.output:
         chosen.output.parent.mkdir(parents=True, exist_ok=True)
         write_whole(chosen.output, found.to_pandas().map(_cell).to_csv(index=False))
-    print(printable(str(found)))
+    print_escaped(str(found))
 
 
 def _cell(value: object) -> object:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -15,7 +14,7 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from fairlab.checks.escapes import printable
+from fairlab.checks.escapes import print_escaped
 from fairlab.files import holds_run, write_whole
 from fairlab.record import Record
 from fairlab.reporting.many_runs.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, rendered_table
@@ -64,12 +63,12 @@ def reproduce(config: DictConfig) -> None:
     needed = dict.fromkeys(run for run in asked if run in matrix.runs)
     jobs = jobs_of(needed, matrix)
     if config.dry_run:
-        print(plan_of_paper(matrix, jobs, output, calibrate=config.calibrate))
+        print_escaped(plan_of_paper(matrix, jobs, output, calibrate=config.calibrate))
     for number, (run, seed) in enumerate(jobs, start=1):
-        print(f"{number}/{len(jobs)} {job_name(run, seed)}: {state_of(run, seed, matrix, output)}")
+        print_escaped(f"{number}/{len(jobs)} {job_name(run, seed)}: {state_of(run, seed, matrix, output)}")
         if config.dry_run:
             commands = commands_of(run, seed, matrix, output)
-            print("\n".join(f"  {shlex.join(['python', *command[1:]])}" for command in commands))
+            print_escaped("\n".join(f"  {shlex.join(['python', *command[1:]])}" for command in commands))
     if config.dry_run:
         return
     failed = run_and_say(jobs, matrix, output, plain(config.launcher))
@@ -84,7 +83,7 @@ def reproduce(config: DictConfig) -> None:
         write_table(table, rows, matrix, output)
     write_study(filled, matrix, records, output / "report.html")
     write_tables([record for of_run in records.values() for record in of_run.values()], output)
-    print(f"report: {output / 'report.html'}")
+    print_escaped(f"report: {output / 'report.html'}")
     if failed:
         names = ", ".join(failed)
         raise FairlabError(f"{len(failed)} of {len(jobs)} runs failed ({names}); start again to try them again")
@@ -96,9 +95,9 @@ def run_and_say(jobs: Sequence[RunOfSeed], matrix: Matrix, output: Path, launche
     for name, sentence in run_missing(jobs, matrix, output, **launcher):
         if sentence:
             failed.add(name)
-            print(printable(f"{name} failed: {sentence}"), file=sys.stderr)
+            print_escaped(f"{name} failed: {sentence}", error=True)
         else:
-            print(f"{name} is done", flush=True)
+            print_escaped(f"{name} is done")
     return [name for job in jobs if (name := job_name(*job)) in failed]
 
 
@@ -171,7 +170,7 @@ def readable(folder: Path) -> Record | None:
     try:
         return Record.load(folder)
     except FairlabError as error:
-        print(printable(f"fairlab: left out: {error}"), file=sys.stderr)
+        print_escaped(f"fairlab: left out: {error}", error=True)
         return None
 
 
@@ -214,7 +213,7 @@ def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, ou
     }
     for ending, text in pages.items():
         write_whole(output / f"{name}.{ending}", text + "\n")
-    print(f"table {table.id}: {output / name}.md, .tex, .html, .json")
+    print_escaped(f"table {table.id}: {output / name}.md, .tex, .html, .json")
 
 
 @quiet_when_unread()

@@ -13,6 +13,7 @@ import hydra
 from omegaconf import DictConfig
 
 from fairlab import __version__
+from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import plain
@@ -48,7 +49,7 @@ def score(config: DictConfig) -> None:
     parts = Parts(output, _facts(config, folder), keep=list(config.keep), part_rows=config.part_rows)
     if output.exists():
         if parts.clear():  # the previous run was stopped during its last step
-            print(f"all scores were there: {output}")
+            print_escaped(f"all scores were there: {output}")
             return
         raise FairlabError(f"{output} is there already; give another output")
     asked = {"source_scores": config.source_scores, "versions": config.versions}
@@ -61,7 +62,7 @@ def score(config: DictConfig) -> None:
     said = f", {bad:,} of them could not be read" if bad else ""
     said += f", {missing:,} without a score of some source" if missing else ""
     rate = f"went on after {parts.went_on} parts" if parts.went_on else f"{count / seconds:,.0f} a second"
-    print(f"{count:,} texts{said}: {output} ({rate}, starting included)")
+    print_escaped(f"{count:,} texts{said}: {output} ({rate}, starting included)")
 
 
 def _facts(config: DictConfig, folder: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from omegaconf import MISSING, DictConfig, open_dict
 
 from fairlab.benchmarks.runner import add, gate, measure, take
 from fairlab.benchmarks.stages import LOADING, stage
+from fairlab.checks.escapes import print_escaped
 from fairlab.checks.values import target_of
 from fairlab.distributed import device, gather_over_ranks, rank, ranks
 from fairlab.files import sha256
@@ -75,7 +76,7 @@ def work(config: DictConfig, record: Record) -> None:
         data.write(record.folder)
         untrained, history = method.digest(), History(record.folder / "checkpoints")
         trainer = make_trainer(config, record, history, start.model, method, data, parts)
-        print(start.announcement(inputs["data"], parts), *slow_precision(trainer), sep="\n")
+        print_escaped(start.announcement(inputs["data"], parts), *slow_precision(trainer))
 
     _measure_groups(data, record, config.axis)
     record.add_notes([*shortening_notes(config), *follow_axes(benchmarks, data)])
@@ -124,7 +125,7 @@ def rehearse_training(config: DictConfig) -> None:
     start = starting_point(config)
 
     from fairlab.data.prepared import NAME as PREPARED
-    from fairlab.run.checkpoints import History
+    from fairlab.run.history import History
 
     quieten()
     benchmarks = build_benchmarks(config)
@@ -143,7 +144,7 @@ def rehearse_training(config: DictConfig) -> None:
             config.logger = config.callbacks = {}
         data, parts = build_data(config, start.model, method)
         further_methods(config, start.model, data)
-        make_trainer(config, record, History(), start.model, method, data, parts)
+        make_trainer(config, record, History(record.folder), start.model, method, data, parts)
 
 
 def augments_first(config: DictConfig) -> bool:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
 from fairlab.reporting.view.browsing import MOST_WHOLE, Browser, browse, view_page
@@ -36,9 +37,9 @@ def main(arguments: Sequence[str]) -> None:
     if not path.parent.is_dir():
         raise FairlabError(f"{path.parent} is no folder; give --output a file in one that is there")
     write_whole(path, without_secrets(view_page(browser, served=False)))
-    print(f"view: {path} ({len(browser.records)} runs)")
+    print_escaped(f"view: {path} ({len(browser.records)} runs)")
     if len(browser.records) > MOST_WHOLE:
-        print(f"more than {MOST_WHOLE} runs: items and curves of each are shown with --serve")
+        print_escaped(f"more than {MOST_WHOLE} runs: items and curves of each are shown with --serve")
 
 
 def serve(browser: Browser, port: int) -> None:
@@ -52,7 +53,7 @@ def serve(browser: Browser, port: int) -> None:
     except (OSError, OverflowError) as error:
         raise FairlabError(f"--port {port} cannot be had ({error}); give another, or leave it out") from error
     with serving:
-        print(f"view: http://{LOCAL}:{serving.server_port}/ ({len(browser.records)} runs); Ctrl-C ends it", flush=True)
+        print_escaped(f"view: http://{LOCAL}:{serving.server_port}/ ({len(browser.records)} runs); Ctrl-C ends it")
         serving.serve_forever()
 
 

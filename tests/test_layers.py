@@ -36,7 +36,7 @@ ENTRY_POINTS = LAYERS[-3] | LAYERS[-1]
 # Rooms whose modules stand side by side, but for those that all of them share.
 SIDE_BY_SIDE = {
     "methods": {"base", "optimizing", "prototypes", "debiasing", "safety_ensemble"},
-    "augmentation": {"filtering"},
+    "augmentation": {"filtering", "rounds"},
     "losses": set(),
 }
 CONVENTIONAL = {"main", "command", "work", "recognises", "read"}  # of entry points and of readers of results

@@ -98,13 +98,25 @@ def cost() -> dict[str, Any]:
 
 
 def trained(folders: list[Path]) -> list[dict[str, Any]]:
-    """Return what the check said of runs before and after training."""
+    """Return what the check said of runs before and after training, with the number format of the weights."""
     rows = []
     for folder in folders:
         record = Record.load(folder)
+        precision, dtype = record.config["trainer"]["precision"], record.config["backbone"]["dtype"]
+        about = {"method": _method(record), "dtype": precision if "mixed" in precision else dtype}
         for phase, kept in record.provenance["validity"].items():
-            rows.append({"method": record.provenance["method"]["title"], "phase": phase} | outcome(Validity.of(kept)))
+            rows.append(about | {"phase": phase} | outcome(Validity.of(kept)))
     return rows
+
+
+def _method(record: Record) -> str:
+    """Return the title of a run's method, with what its settings add to it and the methods after it."""
+    settings = record.config["method"]
+    raised = "with raised dropout" if isinstance(settings.get("dropout"), dict) else ""
+    aligned = f"alignment {settings['alignment']:g}" if settings.get("alignment") else ""
+    then = [f"then {next(iter(one))}" for one in record.config.get("then") or ()]
+    more = ", ".join(filter(None, [raised, aligned, *then]))
+    return record.provenance["method"]["title"] + (f" ({more})" if more else "")
 
 
 def table() -> str:
@@ -120,12 +132,15 @@ def table() -> str:
     sound = [*found["sound"], *found.get("trained", [])]
     wrong = sum(row["marked"] for row in sound)
     names = ", ".join(dict.fromkeys(row["model"] for row in found["sound"]))
-    methods = ", ".join(dict.fromkeys(row["method"] for row in found.get("trained", [])))
+    by_method: dict[str, dict[str, None]] = {}
+    for row in found.get("trained", []):
+        by_method.setdefault(row["method"], {})[row["dtype"]] = None
+    methods = "; ".join(f"{name}, {' and '.join(dtypes)}" for name, dtypes in by_method.items())
     unjudged = sum(bool(row["not_judged"]) for row in sound)
     lines += [
         "",
         f"Sound models that were marked: {wrong} of {len(sound)} ({names}, each in float32 and bfloat16; MiniLM before "
-        f"and after {methods}). Not judged in some point: {unjudged}.",
+        f"and after: {methods}). Not judged in some point: {unjudged}.",
     ]
     return "\n".join(lines)
 

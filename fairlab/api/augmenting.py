@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.files import write_whole
 from fairlab.record import Record
 from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
@@ -125,7 +126,7 @@ def augment(
             augment_rows(config, augmentation, record)
         record.save()
         if left_out(record):
-            print("; ".join(note.text for note in record.notes))
+            print_escaped("; ".join(note.text for note in record.notes))
         return dataset_made(folder)
 
 

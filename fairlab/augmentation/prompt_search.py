@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from typing import Any, Literal
 
 import yaml
 
+from fairlab.augmentation.rounds import read_corrected_round, write_round
+from fairlab.checks.escapes import print_escaped
 from fairlab.files import write_whole
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.by_llm.llm_rewriter import Versions
@@ -113,12 +114,12 @@ class PromptSearch:
         for number in range(1, self.rounds + 1):
             file = folder / f"round-{number:02}.json"
             if file.exists():
-                one = json.loads(file.read_text(encoding="utf-8"))
+                one = read_corrected_round(file)
             else:
                 one = self._round(number, examples, texts, folder)
                 prompt = self.rewriter.rewriter.group_prompt.file_with(examples)
                 write_whole(folder / f"prompt-{number:02}.yaml", prompt)
-                write_whole(file, json.dumps(one, ensure_ascii=False, indent=1) + "\n")
+                write_round(file, one)
             found.append(one)
             if one["correction"] is None:
                 break
@@ -192,7 +193,7 @@ def _at_terminal(wrong: Wrong) -> dict[str, str]:
     """Return every version as a person types it; an empty answer keeps the model's version."""
     if not sys.stdin.isatty():
         raise FairlabError("search.corrector=terminal needs a terminal; use search.corrector=file or rules")
-    print(f"\n{wrong.text}\nwrong: {wrong.finding}. Type each version anew, or nothing to keep it.")
+    print_escaped(f"\n{wrong.text}\nwrong: {wrong.finding}. Type each version anew, or nothing to keep it.")
     return {name: input(f"{name} [{version}]: ").strip() or version for name, version in wrong.made.versions.items()}
 
 

@@ -8,7 +8,6 @@ section 3.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.files import write_whole
+from fairlab.augmentation.rounds import read_rewritten_round, write_round
 from fairlab.metrics.shortcuts import WIDTH, EmbeddingSpace, Space, TokenSpace
 from fairlab.metrics.shortcuts_by_chance import ChanceSpace
 from fairlab.metrics.shortcuts_by_word import AssociationSpace
@@ -217,7 +216,7 @@ class Razor(Planned):
             file = folder / f"round-{number:02}.json"
             before = space.objective
             if file.exists():
-                one = json.loads(file.read_text(encoding="utf-8"))
+                one = read_rewritten_round(file, len(items))
                 self._again(one, items, space)
             else:
                 chosen = self.selected(space.gamma(), space.labels, tried)
@@ -227,7 +226,7 @@ class Razor(Planned):
                 one["objective"] = space.objective
                 if gain is not None:
                     one |= {"gain_before": gain, "gain": self._gain(items)}
-                write_whole(file, json.dumps(one, ensure_ascii=False, indent=1) + "\n")
+                write_round(file, one)
             tried |= {int(place) for place in one["tried"]}
             found.append(one)
             gain = one.get("gain")

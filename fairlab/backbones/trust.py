@@ -7,7 +7,7 @@ is built; an unlisted name raises an error of one sentence. No code from a folde
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -71,8 +71,12 @@ def loading(what: str) -> Iterator[None]:
         ) from error
 
 
-def check_model_folder(folder: Path) -> None:
-    """Raise for a model folder that refers to files outside itself.
+def check_model_folder(folder: Path, elsewhere: Sequence[Path] = ()) -> None:
+    """Raise for a model folder that refers to files outside itself, or declares more than its weights hold.
+
+    Args:
+        folder: Folder of the model's files.
+        elsewhere: Files of the weights, if they are not in the folder.
 
     Raises:
         FairlabError: If a link leads outside, adapters name another model, or the configuration names code of the hub.
@@ -85,7 +89,7 @@ def check_model_folder(folder: Path) -> None:
     if file.is_file():
         content = read_object(file)
         _check_implementations(file, content)
-        _check_sizes(file, content)
+        _check_sizes(file, content, elsewhere)
 
 
 def _check_implementations(file: Path, content: Any) -> None:
@@ -96,16 +100,19 @@ def _check_implementations(file: Path, content: Any) -> None:
         _check_implementations(file, value)
 
 
-def _check_sizes(file: Path, content: dict[str, Any]) -> None:
+def _check_sizes(file: Path, content: dict[str, Any], elsewhere: Sequence[Path]) -> None:
     """Raise for a configuration that declares more than its weights can hold, since the model would be built first.
 
     Raises:
         FairlabError: If a layer has less than one byte of weights, or a width has less than one byte per place.
     """
-    files = [one for kind in ("*.safetensors", "*.gguf") for one in sorted(file.parent.glob(kind))]
+    kinds = ("*.safetensors", "*.gguf", "*.bin")
+    files = list(elsewhere) or [one for kind in kinds for one in sorted(file.parent.glob(kind))]
     if not (weights := sum(one.stat().st_size for one in files)):  # reported when the weights are read
         return
     for key, value in content.items():
+        if isinstance(value, dict):
+            _check_sizes(file, value, files)
         if not isinstance(value, int) or isinstance(value, bool):
             continue
         layers = LAYERS.search(key) is not None

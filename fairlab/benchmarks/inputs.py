@@ -40,17 +40,17 @@ def facts_of(benchmark: Any, read: Mapping[str, Path], config: Any) -> dict[str,
         read: Files that it read through fairlab's readers.
         config: Its part of the configuration.
     """
-    named = {portable_name(place): place for place in (*_paths(vars(benchmark)), *_paths(config))}
+    named = {portable_name(place): place for place in (*files_in_settings(vars(benchmark)), *files_in_settings(config))}
     files = {name: sha256(place) for name, place in sorted({**named, **read}.items()) if place.is_file()}
     return {"version": benchmark.version, "files": files}
 
 
-def _paths(value: Any) -> Iterator[Path]:
-    """Yield the files that settings name."""
+def files_in_settings(value: Any) -> Iterator[Path]:
+    """Yield the files that settings name, at any depth."""
     if isinstance(value, Mapping) and len(value) <= FEW:
-        yield from (path for one in value.values() for path in _paths(one))
+        yield from (path for one in value.values() for path in files_in_settings(one))
     elif isinstance(value, list | tuple) and len(value) <= FEW:
-        yield from (path for one in value for path in _paths(one))
+        yield from (path for one in value for path in files_in_settings(one))
     elif isinstance(value, Path | str) and _is_file(str(value)):
         yield Path(value)
 

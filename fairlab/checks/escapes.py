@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 
 # Control characters (of Latin-1 too) except line feed and tabulator; marks that change the writing direction.
@@ -19,6 +20,17 @@ def printable(text: str) -> str:
         a\x1b[2Jb
     """
     return HARMFUL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def print_escaped(*lines: object, error: bool = False) -> None:
+    """Print lines with control characters as escapes; the only way in which the package writes to a terminal.
+
+    Args:
+        lines: Lines, or texts of several lines.
+        error: Whether the lines go to the standard error instead of the standard output.
+    """
+    for line in lines:
+        print(printable(str(line)), file=sys.stderr if error else sys.stdout, flush=True)
 
 
 def csv_cell(text: str) -> str:

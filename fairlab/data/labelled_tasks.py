@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from fairlab.data.published.task_files import (
 )
 from fairlab.data.published.tasks import HUB, Example, Task, find_task
 from fairlab.data.stream.choices import perturb_examples
-from fairlab.data.stream.manifest import NAME, data_files
+from fairlab.data.stream.manifest import NAME, data_files, read_manifest
 from fairlab.data.stream.rows import TASK
 from fairlab.data.text import held_out
 from fairlab.protocols import ExampleAugmentation
@@ -277,7 +276,8 @@ def parted(made_of: Sequence[Made], published: Sequence[Example] | None, validat
 
 
 def _source(path: str) -> str:
-    return str(json.loads((Path(path) / NAME).read_text(encoding="utf-8"))["source"]["name"])
+    source = read_manifest(Path(path) / NAME).get("source", {})
+    return str(source.get("name", ""))
 
 
 def _made_rows(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from filelock import FileLock
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 from fairlab.data.corpus import SPLITS
-from fairlab.data.prepared import NAME, Prepared, file_entry, open_prepared
+from fairlab.data.prepared import NAME, Prepared, ShardEntry, file_entry, open_prepared
 from fairlab.data.stream.formats import PROBED, TABLES, BadRow
 from fairlab.data.stream.manifest import data_files
 from fairlab.data.stream.parts import FinishedPart, changed_facts
@@ -29,7 +29,7 @@ from fairlab.protocols import BatchedTextAugmentation, TextAugmentation
 from fairlab.text import gutenberg
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.text.reading import text_lines
-from fairlab.types import DataUnavailable, FairlabError
+from fairlab.types import DataUnavailable, FairlabError, Natural
 
 PART = 4_000_000  # characters per shard, slightly exceeded if a paragraph ends later
 AT_ONCE = 2000  # sentences tokenized together
@@ -68,6 +68,15 @@ class TextPart:
     rows: list[Pair]
     room: int | None
     ends: bool = False
+
+
+class PreparedPart(TypedDict):
+    """Layout of the counts of a finished part, with the entry of each split that has tokens."""
+
+    passages: Natural
+    passages_changed: Natural
+    original_tokens: Natural
+    files: dict[str, ShardEntry]
 
 
 @dataclass
@@ -125,7 +134,7 @@ class PartMaker:
     def make(self, part: TextPart) -> Made:
         """Write the shard of a part unless it is finished; return its counts and training fingerprints."""
         own = self.folder / PARTS / f"{part.number:05}"
-        finished = FinishedPart(self.folder, own / "counts.json")
+        finished = FinishedPart(self.folder, own / "counts.json", PreparedPart)
         found, seen = finished.read(), Fingerprints.load(own)
         if found is None or seen is None:
             found, seen = self._make(part)

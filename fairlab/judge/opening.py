@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from fairlab.checks.json_text import from_json
-from fairlab.files import read_bounded
+from fairlab.files import inside, read_bounded
 from fairlab.types import FairlabError
 
 LARGEST = 1 << 30  # bytes of a file that is read whole
@@ -71,6 +72,27 @@ def as_object(content: Any, place: str) -> dict[str, Any]:
     return content
 
 
+def part(content: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return an object within an object; empty if there is none, because tools leave out what they do not know."""
+    found = content.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def parts(content: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return the objects in a list within an object; empty if there is no list."""
+    found = content.get(key)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def neighbour(path: Path, name: str) -> Path:
+    """Return the path of a file next to a file of results.
+
+    Raises:
+        FairlabError: the name leads to another folder, or a link of that name does.
+    """
+    return inside(path.parent, name, str(path))
+
+
 def beginning(path: Path, characters: int = 4096) -> str:
     """Return the beginning of a text file; empty if it is no text."""
     try:
@@ -85,4 +107,5 @@ def number(value: Any) -> float | None:
     letters = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
     if isinstance(value, str):
         return letters.get(value)
-    return float(value) if isinstance(value, bool | int | float) else None
+    finite = isinstance(value, bool | int | float) and not abs(value) > sys.float_info.max
+    return float(value) if finite else None

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from fairlab.files import check_folder
 from fairlab.judge import formats
 from fairlab.judge.scores import ToolRun
 from fairlab.types import FairlabError
@@ -37,11 +38,13 @@ def read_tool_runs(place: str | Path) -> list[ToolRun]:
     """Return all runs in a file or below a folder, in order of their files.
 
     Raises:
-        FairlabError: there is no such place, it holds no run of a known tool, or a file is damaged.
+        FairlabError: there is no such place, it holds a link out of it or no run of a known tool, or a file is damaged.
     """
     path = Path(place)
     if not path.exists():
         raise FairlabError(f"{place} does not exist; give a file of results, or a folder of them")
+    if path.is_dir():
+        check_folder(path)
     runs = [reader.read(file) for file, reader in _recognised(path)]
     if not runs:
         tools = ", ".join(reader.TOOL for reader in readers())

@@ -11,6 +11,7 @@ from typing import Any
 from fairlab.augmentation.biasers import TO
 from fairlab.augmentation.identity import FLAGGED
 from fairlab.augmentation.perturbation import CHOICE
+from fairlab.augmentation.rounds import read_corrected_round
 from fairlab.checks.redaction import without_secrets
 from fairlab.data.stream.manifest import Manifest
 from fairlab.files import write_whole
@@ -237,7 +238,7 @@ def _pieces(old: str, new: str) -> list[tuple[str, str]]:
 def _rounds(folder: Path) -> PageTable:
     rows = []
     for file in sorted((folder / "search").glob("round-*.json")):
-        one = json.loads(file.read_text(encoding="utf-8"))
+        one = read_corrected_round(file)
         corrected = one["correction"]["text"] if one["correction"] else ""
         counts = [str(one[key]) for key in ("round", "texts", "rewritten", "right")]
         rows.append([*counts, one["corrector"] if corrected else "", corrected])

@@ -6,7 +6,6 @@ figures 3 to 5.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +25,9 @@ from fairlab.reporting.page import (
     Text,
     measured,
 )
+from fairlab.reporting.safety_files import read_largest_gaps, read_overview
 
 PUBLISHED = Path(__file__).parent / "papers" / "ensemble.yaml"
-OVERVIEW = "overview.json"  # file in the record's folder with the data of the figures
-LARGEST = "largest_gaps.json"  # file in the record's folder with texts by subgroup
 OF = "acv_change_of_"  # prefix before the name of another model
 LEAST = 0.05  # share below which a source score is left out of figure 4, as in the paper
 
@@ -37,15 +35,10 @@ LEAST = 0.05  # share below which a source score is left out of figure 4, as in 
 def safety_sections(record: Record) -> list[Section]:
     """Return tables 3 and 6 next to the printed ones, figures 3 to 5, and the sets with the largest gaps."""
     sections = [Section("Beside the published numbers", _beside(record)), *_rivals(record)]
-    file = record.folder / OVERVIEW
-    if not file.is_file():
-        return sections
-    overview = json.loads(file.read_text(encoding="utf-8"))
-    texts = record.folder / LARGEST
-    largest = json.loads(texts.read_text(encoding="utf-8")) if texts.is_file() else {}
+    overview, largest = read_overview(record.folder), read_largest_gaps(record.folder)
     for harm, of_harm in overview.items():
         sections.append(Section(f"Sliced averages, {harm}, safe texts", _heat_maps(of_harm)))
-        if of_harm["contributions"]["before"]:
+        if of_harm["contributions"]["before"] and of_harm["contributions"]["after"]:
             sections.append(Section(f"What the models decide by, {harm}", [_contributions(of_harm)]))
             sections.append(Section(f"Bias of source scores, {harm}", _gaps(of_harm)))
         if harm in largest:
@@ -143,7 +136,10 @@ def _gaps(of_harm: dict[str, Any]) -> list[Block]:
     """Return figure 5: mean over categories of the largest gap of each source score, and of the models."""
     of_models = [(f"the model, {phase}", of_harm["gaps"][phase]) for phase in ("before", "after")]
     of_sources = zip(of_harm["features"], of_harm["gaps"]["features"], strict=True)
-    rows = [[name, PageCell(f"{gap:.3f}", heat=min(abs(gap), 1.0))] for name, gap in (*of_models, *of_sources)]
+    rows = [
+        [name, "" if gap is None else PageCell(f"{gap:.3f}", heat=min(abs(gap), 1.0))]
+        for name, gap in (*of_models, *of_sources)
+    ]
     return [PageTable(["source score or model", "mean of largest gaps between sliced averages"], rows)]
 
 

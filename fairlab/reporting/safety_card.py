@@ -14,6 +14,7 @@ from fairlab.methods.safety_ensemble.sources.registry import source_class
 from fairlab.record import Reading, Record
 from fairlab.reporting.card import citation_lines
 from fairlab.reporting.charts import Marks, Panel, drawn
+from fairlab.reporting.safety_files import read_overview
 
 MEASURED = "safety"  # the benchmark on the test folds
 STYLE = (
@@ -31,7 +32,7 @@ def write_safety_card(record: Record) -> None:
         record: Record of the run, with its readings.
     """
     folder = record.folder / "model"
-    overview = read_object(record.folder / "overview.json")
+    overview = read_overview(record.folder)
     drawings = {}
     for harm, found in overview.items():
         if found["reliability"]["predicted"]:

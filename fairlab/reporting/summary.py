@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from fairlab.checks.escapes import printable
+from fairlab.checks.escapes import print_escaped
 from fairlab.record import DATA, Comparison, Reading, Record
 from fairlab.reporting.headlines import key, title
 from fairlab.reporting.tables.marks import marked, marks_beside
@@ -17,9 +17,9 @@ ALPHA = 0.05
 def print_summary(record: Record) -> None:
     """Print the changes, their cost, and the path of the report."""
     for line in summary_lines(record):
-        print(printable(line))
+        print_escaped(line)
     report = record.folder / "report.html"
-    print(f"report: {report.relative_to(Path.cwd()) if report.is_relative_to(Path.cwd()) else report}")
+    print_escaped(f"report: {report.relative_to(Path.cwd()) if report.is_relative_to(Path.cwd()) else report}")
 
 
 def summary_lines(record: Record) -> list[str]:

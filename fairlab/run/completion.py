@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.listing import listed
 
@@ -16,7 +17,7 @@ def command(commands: Sequence[str]) -> None:
         commands: Words that may follow ``fairlab``.
     """
     line = os.environ.get("COMP_LINE", "")
-    print("\n".join(offered(line[: int(os.environ.get("COMP_POINT", len(line)))], commands)))
+    print_escaped("\n".join(offered(line[: int(os.environ.get("COMP_POINT", len(line)))], commands)))
 
 
 def offered(line: str, commands: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line.cli import explain, stop
 from fairlab.types import FairlabError, need_extra
 
@@ -40,12 +41,12 @@ def main(arguments: Sequence[str]) -> None:
         raise FairlabError(f"'{chosen.place}' is not TEAM/PROJECT, such as my-team/fairlab")
     if chosen.dry_run:
         for section, panels in LAYOUT.items():
-            print(section)
+            print_escaped(section)
             for kind, shown in panels:
-                print(f"  {kind}: {', '.join(shown)}")
+                print_escaped(f"  {kind}: {', '.join(shown)}")
         return
     saved = workspace(team, project).save()
-    print(saved.url)
+    print_escaped(saved.url)
 
 
 def workspace(team: str, project: str) -> Any:

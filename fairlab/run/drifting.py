@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.files import write_whole
 from fairlab.run.command_line import cli
 from fairlab.types import FairlabError
@@ -28,4 +29,4 @@ def command(arguments: Sequence[str]) -> None:
         if given.output:
             given.output.parent.mkdir(parents=True, exist_ok=True)
             write_whole(given.output, drift_json(*files, found))
-        print(drift_table(*files, found))
+        print_escaped(drift_table(*files, found))

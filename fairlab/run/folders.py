@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, TypedDict
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.checks.escapes import printable
+from fairlab.checks.escapes import print_escaped
 from fairlab.checks.foreign import read_json, require_form
 from fairlab.checks.redaction import without_secrets
 from fairlab.files import check_folder, holds_run, write_whole
@@ -152,7 +151,7 @@ def newest_unfinished(folder: Path) -> Path:
         try:
             status = Record.load(record.parent).status
         except FairlabError as error:
-            print(printable(f"fairlab: passed over: {error}"), file=sys.stderr)
+            print_escaped(f"fairlab: passed over: {error}", error=True)
             continue
         if status in ("running", "interrupted"):
             return record.parent

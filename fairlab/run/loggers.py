@@ -6,13 +6,13 @@ A logger can neither stop a run nor lose its record.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import redacted, without_secrets
 from fairlab.record import DATA, Comparison, Reading, Record
 from fairlab.run.config.build import build_with_some
@@ -75,7 +75,9 @@ def _passing_over_errors(logger: Any) -> Callable[..., None]:
 
 def _say(logger: Any, error: Exception) -> None:
     text = without_secrets(" ".join(str(error).split()))
-    print(f"fairlab: {type(logger).__name__} fails ({text}); the run goes on, and record.json has all", file=sys.stderr)
+    print_escaped(
+        f"fairlab: {type(logger).__name__} fails ({text}); the run goes on, and record.json has all", error=True
+    )
 
 
 def wandb_logger(
@@ -148,11 +150,11 @@ def _wandb_run(settings: dict[str, Any], offline: bool) -> Any:
             "logger=wandb has no API key; run 'wandb login', set WANDB_API_KEY, or give logger.wandb.offline=true"
         ) from error
     except wandb.errors.Error as error:
-        print(
+        print_escaped(
             f"fairlab: wandb's server cannot be reached ({type(error).__name__}); the run is kept in "
             f"{settings['dir']}/wandb: "
             "send it with 'wandb sync' later",
-            file=sys.stderr,
+            error=True,
         )
         wandb.teardown()  # its other process still holds the id
         return wandb.init(mode="offline", **settings)

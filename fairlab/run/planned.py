@@ -10,6 +10,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line import cli
 from fairlab.run.config.composing import composed, composing, from_model
 from fairlab.run.config.schema import refuse_misfits
@@ -46,7 +47,7 @@ def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
         if run.problem:
             raise FairlabError(run.problem)
         found, busy = devices(calibrate=calibrates(given))
-        print(plan_text(f"Plan: python -m fairlab.{entry}", [run], found, busy=busy, single=True))
+        print_escaped(plan_text(f"Plan: python -m fairlab.{entry}", [run], found, busy=busy, single=True))
     except FairlabError as error:
         cli.stop(str(error))
 

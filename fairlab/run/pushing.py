@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from fairlab.backbones.reach import hub_unreachable
+from fairlab.checks.escapes import print_escaped
 from fairlab.types import FairlabError, NotPushed
 
 PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
@@ -85,7 +86,7 @@ def push_model(folder: Path, name: str, with_results: Callable[[str], str] = str
     readme = folder / "README.md"
     card = with_results(readme.read_text(encoding="utf-8") if readme.is_file() else "")
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    print(f"pushed to {push(folder, files, name, 'model', card)}")
+    print_escaped(f"pushed to {push(folder, files, name, 'model', card)}")
 
 
 @contextmanager

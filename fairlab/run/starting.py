@@ -8,6 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from fairlab.backbones.hub import licence_in
 from fairlab.backbones.loading import find_weights, weights_facts
+from fairlab.checks.escapes import print_escaped
 from fairlab.record import Record
 from fairlab.run.config.build import build, plain
 from fairlab.types import FairlabError
@@ -116,7 +117,9 @@ def announce_backbone(config: DictConfig) -> None:
         return
     adapters, original = (config.backbone.get(key) for key in ("adapters", "stands_for"))
     stands_for = f", standing in for {original}; scale=paper trains that one" if original else ""
-    print(f"{scale} scale: the backbone is {name}{f' with the adapters {adapters}' if adapters else ''}{stands_for}")
+    print_escaped(
+        f"{scale} scale: the backbone is {name}{f' with the adapters {adapters}' if adapters else ''}{stands_for}"
+    )
 
 
 def starting_point(config: DictConfig) -> Pretrained | SourceClassifiers:

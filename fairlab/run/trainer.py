@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
+from fairlab.checks.escapes import print_escaped
+from fairlab.checks.tensor_archive import check_tensor_archive
 from fairlab.distributed import rank
 from fairlab.protocols import FittedMethod
 from fairlab.record import Note, Record
@@ -183,7 +185,9 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
     for path in damaged:
         text = f"checkpoints/{path.name} is damaged; training went on from {last.name if last else 'its start'}"
         record.notes.append(Note("training", text))
-        print(text)
+        print_escaped(text)
+    if last:
+        check_tensor_archive(last)
     try:
         trainer.fit(method, data, ckpt_path=str(last) if last else None, weights_only=True)
     except MisconfigurationException as error:  # a callback does not suit the run

@@ -14,6 +14,7 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import plain
@@ -53,7 +54,7 @@ def answer_requests(config: DictConfig) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
     said = ", ".join(f"{harm} from {cut:.3g}" for harm, cut in thresholds.items())
-    print(f"serving http://{LOCAL}:{server.server_port}{MODERATIONS} ({said}); Ctrl-C ends it", flush=True)
+    print_escaped(f"serving http://{LOCAL}:{server.server_port}{MODERATIONS} ({said}); Ctrl-C ends it")
     server.serve_forever(poll_interval=0.1)
     server.end()
 

@@ -1,10 +1,13 @@
+import ast
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlab.checks.escapes import csv_cell, csv_text, printable
+import fairlab
+from fairlab.checks.escapes import csv_cell, csv_text, print_escaped, printable
 
 
 @given(st.text() | st.text(alphabet="'=+-@ \t\r\na1"))
@@ -39,3 +42,21 @@ def test_what_a_terminal_would_act_on_is_written_out(text):
 @pytest.mark.parametrize("text", ["plain", "über", "日本語", "👩‍🦰", "a\nb\tc"])
 def test_other_texts_stay(text):
     assert printable(text) == text
+
+
+def test_nothing_but_this_module_prints():
+    """Labels and texts of any file can be in what is printed, so that one function writes all of it."""
+    package = Path(fairlab.__file__).parent
+    found = [
+        f"{file.relative_to(package)}:{node.lineno}"
+        for file in package.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("print", "sys.stdout.write", "sys.stderr.write")
+    ]
+    assert [place.partition(":")[0] for place in found] == ["checks/escapes.py"], found
+
+
+def test_control_characters_are_written_out(capsys):
+    print_escaped("a\x1b[2Jb\nc", "\x9b1m", error=True)
+    print_escaped(5)
+    assert capsys.readouterr() == ("5\n", "a\\x1b[2Jb\nc\n\\x9b1m\n")

@@ -185,6 +185,20 @@ def test_a_shard_that_was_damaged_is_made_again(tmp_path):
     assert (tmp_path / "out" / "data-00001.jsonl").stat().st_mtime_ns == kept
 
 
+def test_an_output_does_not_go_on_with_another_lexicon(tmp_path, capsys):
+    lexicon = tmp_path / "pets.yaml"
+    lexicon.write_text("axis: pets\nattributes: [cat, dog]\nwords: {pets: [[n, cat, dog]]}\n")
+    command = [*CDA, "axis=pets.yaml", "output=out"]
+    assert augment_here(*command) == 0
+    assert augment_here(*command) == 0
+    lexicon.write_text(lexicon.read_text().replace("dog", "cow"))
+    before = content(tmp_path / "out")
+    assert augment_here(*command) == 1
+    said = "fairlab: the file pets.yaml of the run in out changed since it started; put the old file back"
+    assert said in capsys.readouterr().err.replace(f"{tmp_path}/", "")
+    assert content(tmp_path / "out") == before
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("num_proc", [1, 2])
 def test_killed_in_the_middle_it_ends_with_the_same_bytes(start, tmp_path, num_proc):

@@ -14,7 +14,7 @@ from fairlab.data.published.task_files import examples_digest
 from fairlab.data.stream.formats import BadRow, input_files
 from fairlab.data.stream.rows import TASK, read_rows, task_examples
 from fairlab.data.stream.saved import one_split, saved_folder
-from fairlab.data.stream.shards import BAD, split_of
+from fairlab.data.stream.shards import BAD, CountedFile, split_of
 from fairlab.files import check_folder, inside, sha256, write_whole
 from fairlab.rewriting.group_rewriters import NO_WORD
 from fairlab.types import DataUnavailable, FairlabError, Natural, Row
@@ -145,19 +145,6 @@ def data_files(folder: Path) -> list[Path]:
         if sha256(path) != entry["sha256"]:
             raise FairlabError(f"{path} is not as fairlab.augment wrote it; run that command again to restore it")
     return [folder / entry["file"] for entry in listed]
-
-
-class ShardFile(TypedDict):
-    """Entry of a shard's file in a manifest."""
-
-    file: str
-    sha256: str
-
-
-class CountedFile(ShardFile, total=False):
-    """Entry with the number of the file's rows, which older manifests lack."""
-
-    rows: Natural
 
 
 class ManifestNeeds(TypedDict):

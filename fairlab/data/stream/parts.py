@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlab.checks.foreign import read_json
-from fairlab.files import sha256, write_whole
+from fairlab.checks.foreign import read_json, require_form
+from fairlab.files import inside, sha256, write_whole
 from fairlab.types import FairlabError
 
 
@@ -23,24 +23,23 @@ class FinishedPart:
     Attributes:
         folder: folder that the names of the files are relative to.
         summary: file of the summary.
+        form: layout of the summary, a ``TypedDict``.
     """
 
     folder: Path
     summary: Path
+    form: Any
 
     def read(self) -> dict[str, Any] | None:
         """Return the summary, or None if the part is not finished."""
         try:
             found: dict[str, Any] = read_json(self.summary)
-            whole = all(is_as_listed(self.folder / entry["file"], entry) for entry in found["files"].values())
-        except (
-            FairlabError,
-            OSError,
-            ValueError,
-            KeyError,
-            TypeError,
-            AttributeError,
-        ):  # truncated, or written by another version
+            require_form(self.summary, found, self.form)
+            named = [
+                (inside(self.folder, entry["file"], str(self.summary)), entry) for entry in found["files"].values()
+            ]
+            whole = all(is_as_listed(file, entry) for file, entry in named)
+        except (FairlabError, OSError):  # truncated, or written by another version
             return None
         return found if whole else None
 

@@ -24,13 +24,13 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from multiprocessing import get_context, parent_process
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypedDict, TypeVar
 
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.parts import FinishedPart
 from fairlab.files import sha256, write_whole
 from fairlab.record import without_nan
-from fairlab.types import FairlabError, Made, Row, need_extra
+from fairlab.types import FairlabError, Made, Natural, Row, need_extra
 
 DATA, OF_SPLIT = "data-{:05}.jsonl", "data-{}-{:05}.jsonl"
 NAMED = re.compile(r"data-(?:(.+)-)?\d{5,}\.jsonl")
@@ -56,6 +56,28 @@ class Augmentation(Protocol):
         ...
 
 
+class ShardFile(TypedDict):
+    """Entry of a file of a shard."""
+
+    file: str
+    sha256: str
+
+
+class CountedFile(ShardFile, total=False):
+    """Entry with the number of the file's rows, which older manifests lack."""
+
+    rows: Natural
+
+
+class ShardSummary(TypedDict):
+    """Layout of the summary of a finished shard."""
+
+    read: Natural
+    files: dict[str, CountedFile]
+    reasons: dict[str, Natural]
+    counts: dict[str, Natural]
+
+
 @dataclass(frozen=True)
 class ShardTask:
     """Rows of one shard to process, all from one split."""
@@ -67,7 +89,7 @@ class ShardTask:
     @property
     def part(self) -> FinishedPart:
         """Return the shard's part of the output."""
-        return FinishedPart(self.folder, self.folder / "shards" / f"{self.number:05}.json")
+        return FinishedPart(self.folder, self.folder / "shards" / f"{self.number:05}.json", ShardSummary)
 
     def name(self, kind: str) -> str:
         """Return the name of the shard's file of a kind."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlab.judge.opening import beginning, json_object, json_objects, number
+from fairlab.judge.opening import beginning, json_object, json_objects, neighbour, number, part, parts
 from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -30,36 +30,35 @@ def read(path: Path) -> ToolRun:
         FairlabError: the record has no file of samples, or lacks what its schema requires.
     """
     content = json_object(path)
-    samples = path.with_name(f"{path.stem}_samples.jsonl")
+    samples = neighbour(path, f"{path.stem}_samples.jsonl")
     if not samples.is_file():
         raise FairlabError(f"{path} has no file of samples next to it ({samples.name}), so no items can be compared")
     rows: dict[tuple[str, str], list[tuple[str, float, str, str]]] = {}
     for place, sample in enumerate(json_objects(samples), 1):
-        value = number((sample.get("evaluation") or {}).get("score"))
+        value = number(part(sample, "evaluation").get("score"))
         if value is None or "sample_id" not in sample:
             raise FairlabError(f"{samples}, line {place} has no sample_id or no score; convert the results again")
         key = str(sample.get("evaluation_name")), str(sample.get("evaluation_result_id") or "")
-        text = text_hash(str((sample.get("input") or {}).get("raw")))
+        text = text_hash(str(part(sample, "input").get("raw")))
         rows.setdefault(key, []).append((str(sample["sample_id"]), value, text, ""))
     tasks = tuple(_task(name, result, some, content) for (name, result), some in rows.items())
-    library = content.get("eval_library") or {}
-    model = content.get("model_info") or {}
-    tool = f"{TOOL} {content['schema_version']}, from {library.get('name')} {library.get('version')}"
+    library, model = part(content, "eval_library"), part(content, "model_info")
+    tool = f"{TOOL} {content.get('schema_version')}, from {library.get('name')} {library.get('version')}"
     return ToolRun(str(model.get("name") or model.get("id")), tool, path, tasks)
 
 
 def _task(name: str, result_id: str, rows: list[tuple[str, float, str, str]], content: Mapping[str, Any]) -> TaskScores:
-    results = [one for one in content.get("evaluation_results") or [] if isinstance(one, dict)]
+    results = parts(content, "evaluation_results")
     matching = [one for one in results if result_id and one.get("evaluation_result_id") == result_id]
     result = next(iter(matching or [one for one in results if one.get("evaluation_name") == name]), {})
-    config, details = result.get("metric_config") or {}, result.get("score_details") or {}
+    config, details = part(result, "metric_config"), part(result, "score_details")
     lower = config.get("lower_is_better")
-    given = result.get("generation_config") or {}
+    given = part(part(result, "generation_config"), "generation_args")
     return item_scores(
         name,
         str(config.get("metric_name") or config.get("metric_id") or "score"),
         rows,
         higher_is_better=None if lower is None else not lower,
         reported=number(details.get("score")),
-        settings={key: str(value) for key, value in (given.get("generation_args") or {}).items() if value is not None},
+        settings={key: str(value) for key, value in given.items() if value is not None},
     )

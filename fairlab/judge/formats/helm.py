@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fairlab.judge.opening import LARGEST, json_object, json_value, number
+from fairlab.judge.opening import LARGEST, json_object, json_value, neighbour, number, part, parts
 from fairlab.judge.scores import ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -26,15 +26,15 @@ def read(path: Path) -> ToolRun:
     Raises:
         FairlabError: the files are not as HELM writes them.
     """
-    spec = json_object(path.with_name(SPEC))
-    adapter = spec.get("adapter_spec") or {}
-    texts = _texts(path.with_name(STATE))
+    spec = json_object(neighbour(path, SPEC))
+    adapter = part(spec, "adapter_spec")
+    texts = _texts(neighbour(path, STATE))
     rows: dict[str, list[tuple[str, float, str, str]]] = {}
     for entry in _list(path):
         if entry.get("perturbation"):
             continue
-        for stat in entry.get("stats") or []:
-            name = str((stat.get("name") or {}).get("name"))
+        for stat in parts(entry, "stats"):
+            name = str(part(stat, "name").get("name"))
             value = number(stat.get("mean"))
             if value is not None and not name.startswith(HOUSEKEEPING):
                 item = str(entry.get("instance_id"))
@@ -56,9 +56,9 @@ def _texts(state: Path) -> dict[str, str]:
     if not state.is_file() or state.stat().st_size > LARGEST:
         return {}
     found = {}
-    for request in json_object(state).get("request_states") or []:
-        instance = request.get("instance") or {}
-        found[str(instance.get("id"))] = text_hash(str((instance.get("input") or {}).get("text")))
+    for request in parts(json_object(state), "request_states"):
+        instance = part(request, "instance")
+        found[str(instance.get("id"))] = text_hash(str(part(instance, "input").get("text")))
     return found
 
 

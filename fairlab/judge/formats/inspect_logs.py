@@ -5,10 +5,11 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fairlab.judge.opening import LARGEST, as_object, beginning, json_object, number, parsed
+from fairlab.judge.opening import LARGEST, as_object, beginning, json_object, number, parsed, part, parts
 from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -35,7 +36,7 @@ def read(path: Path) -> ToolRun:
         FairlabError: the log is of another version of the format, was not finished, or holds no scored sample.
     """
     header, samples = _archive(path) if path.suffix == ".eval" else _whole(path)
-    evaluation, results = header.get("eval"), header.get("results") or {}
+    evaluation, results = header.get("eval"), part(header, "results")
     if header.get("version") != VERSION or not isinstance(evaluation, dict):
         raise FairlabError(
             f"{path} is of version {header.get('version')} of inspect's log format; {VERSION} can be read"
@@ -45,7 +46,7 @@ def read(path: Path) -> ToolRun:
     rows: dict[str, list[tuple[str, float, str, str]]] = {}
     for sample in samples:
         text, group = text_hash(str(sample.get("input"))), _group(sample)
-        for scorer, score in (sample.get("scores") or {}).items():
+        for scorer, score in part(sample, "scores").items():
             value = number(score.get("value")) if isinstance(score, dict) else None
             if value is not None:
                 rows.setdefault(str(scorer), []).append((str(sample.get("id")), value, text, group))
@@ -54,8 +55,7 @@ def read(path: Path) -> ToolRun:
         raise FairlabError(f"{path} holds no sample with a score that is a number; keep samples in the log")
     reported = _reported(results)
     tasks = tuple(_scores(task, scorer, some, reported, evaluation) for scorer, some in rows.items())
-    packages = evaluation.get("packages") or {}
-    version = packages.get("inspect_ai", "of an unknown version") if isinstance(packages, dict) else ""
+    version = part(evaluation, "packages").get("inspect_ai", "of an unknown version")
     return ToolRun(str(evaluation.get("model")), f"{TOOL} {version}", path, tasks)
 
 
@@ -66,13 +66,12 @@ def _scores(
     reported: Mapping[str, float | None],
     evaluation: Mapping[str, Any],
 ) -> TaskScores:
-    config = evaluation.get("config") or {}
     found = {
         "version of the task": evaluation.get("task_version"),
         "arguments of the task": evaluation.get("task_args") or None,
         "solver": evaluation.get("solver"),
-        "epochs": config.get("epochs"),
-        "temperature": (evaluation.get("model_generate_config") or {}).get("temperature"),
+        "epochs": part(evaluation, "config").get("epochs"),
+        "temperature": part(evaluation, "model_generate_config").get("temperature"),
     }
     settings = {name: str(value) for name, value in found.items() if value is not None}
     return item_scores(task, scorer, rows, higher_is_better=True, reported=reported.get(scorer), settings=settings)
@@ -81,29 +80,27 @@ def _scores(
 def _reported(results: Mapping[str, Any]) -> dict[str, float | None]:
     """Return the accuracy or mean that the log prints for each scorer."""
     found: dict[str, float | None] = {}
-    for score in results.get("scores") or []:
-        metrics = score.get("metrics") or {}
-        metric = metrics.get("accuracy") or metrics.get("mean") or {}
+    for score in parts(results, "scores"):
+        metrics = part(score, "metrics")
+        metric = part(metrics, "accuracy") or part(metrics, "mean")
         found[str(score.get("name"))] = number(metric.get("value"))
     return found
 
 
 def _group(sample: Mapping[str, Any]) -> str:
-    metadata = sample.get("metadata") or {}
+    metadata = part(sample, "metadata")
     return next((str(metadata[key]) for key in GROUPS if metadata.get(key) is not None), "")
 
 
 def _whole(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
     content = json_object(path)
-    return content, iter(content.get("samples") or [])
+    return content, iter(parts(content, "samples"))
 
 
 def _archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
-    try:
+    with _intact(path):
         archive = zipfile.ZipFile(path)
-        header = as_object(parsed(_member(archive, HEADER, path), str(path)), str(path))
-    except (zipfile.BadZipFile, KeyError, NotImplementedError, OSError, EOFError) as error:
-        raise FairlabError(f"{path} is cut off or damaged ({error}); copy the log again") from error
+    header = as_object(parsed(_member(archive, HEADER, path), str(path)), str(path))
 
     def samples() -> Iterator[dict[str, Any]]:
         with archive:
@@ -114,8 +111,30 @@ def _archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
     return header, samples()
 
 
+@contextmanager
+def _intact(path: Path) -> Iterator[None]:
+    """Turn any error of reading an archive into one sentence; damaged bytes can raise anything."""
+    try:
+        yield
+    except FairlabError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise FairlabError(f"{path} is cut off or damaged ({reason}); copy the log again") from error
+
+
 def _member(archive: zipfile.ZipFile, name: str, path: Path) -> str:
     """Return the text of a member that is deflated, stored, or compressed by Zstandard.
+
+    Raises:
+        FairlabError: the member is missing, too large, or damaged.
+    """
+    with _intact(path):
+        return _unpacked(archive, name, path).decode("utf-8")
+
+
+def _unpacked(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    """Return the bytes of a member.
 
     Python's ``zipfile`` reads Zstandard from 3.14 on; until then pyarrow decompresses the member's bytes.
     """
@@ -123,7 +142,7 @@ def _member(archive: zipfile.ZipFile, name: str, path: Path) -> str:
     if info.file_size > LARGEST:
         raise FairlabError(f"{path} holds {name}, which is larger than {LARGEST >> 30} GiB")
     if info.compress_type != ZSTANDARD:
-        return archive.read(name).decode("utf-8")
+        return archive.read(name)
     import pyarrow
 
     with path.open("rb") as file:
@@ -135,4 +154,4 @@ def _member(archive: zipfile.ZipFile, name: str, path: Path) -> str:
     unpacked: bytes = pyarrow.Codec("zstd").decompress(packed, info.file_size, asbytes=True)
     if zlib.crc32(unpacked) != info.CRC:
         raise zipfile.BadZipFile(f"bad CRC-32 of {name}")
-    return unpacked.decode("utf-8")
+    return unpacked

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlab.judge.opening import beginning, json_object, json_objects, number
+from fairlab.judge.opening import beginning, json_object, json_objects, neighbour, number, part
 from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -36,7 +36,7 @@ def read(path: Path) -> ToolRun:
     date = path.stem.removeprefix("results").removeprefix("_")
     tasks: list[TaskScores] = []
     for task in configs:
-        samples = path.with_name(f"samples_{task}_{date}.jsonl")
+        samples = neighbour(path, f"samples_{task}_{date}.jsonl")
         if samples.is_file():
             tasks += _task(str(task), samples, content)
     if not tasks:
@@ -55,21 +55,21 @@ def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScor
         metrics = sample.get("metrics")
         if not isinstance(metrics, list):
             raise FairlabError(f"{samples}, line {place} has no list 'metrics'; lm-evaluation-harness 0.4.5 writes one")
-        for metric in metrics:
+        for metric in map(str, metrics):
             value = number(sample.get(metric))
             if value is not None:
-                key = str(metric), str(sample.get("filter", "none"))
+                key = metric, str(sample.get("filter", "none"))
                 rows.setdefault(key, []).append((str(sample.get("doc_id")), value, _hash(sample), ""))
     settings = _settings(task, content)
-    better = (content.get("higher_is_better") or {}).get(task) or {}
-    reported = content["results"].get(task) or {}
+    better = part(part(content, "higher_is_better"), task)
+    reported = part(content["results"], task)
     filters = {name for _, name in rows}
     return [
         item_scores(
             task,
             metric if len(filters) == 1 else f"{metric},{name}",
             some,
-            higher_is_better=better.get(metric),
+            higher_is_better=better[metric] if isinstance(better.get(metric), bool) else None,
             reported=number(reported.get(f"{metric},{name}")),
             settings=settings,
         )
@@ -84,10 +84,10 @@ def _hash(sample: Mapping[str, Any]) -> str:
 
 
 def _settings(task: str, content: Mapping[str, Any]) -> dict[str, str]:
-    config = content["configs"].get(task) or {}
+    config = part(content["configs"], task)
     found = {
-        "shots": (content.get("n-shot") or {}).get(task),
-        "version of the task": (content.get("versions") or {}).get(task),
+        "shots": part(content, "n-shot").get(task),
+        "version of the task": part(content, "versions").get(task),
         "chat template": (content.get("chat_template_sha") or None),
         "system instruction": (content.get("system_instruction_sha") or None),
         **{name: config.get(name) for name in TEMPLATE},

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlab.judge.opening import beginning, json_object, number
+from fairlab.judge.opening import beginning, json_object, neighbour, number, parts
 from fairlab.judge.scores import ToolRun, item_scores
 from fairlab.types import FairlabError
 
@@ -32,7 +32,7 @@ def read(path: Path) -> ToolRun:
     """
     meta = json_object(path)
     rows, versions = [], set()
-    for file in sorted(path.parent.glob("*.json")):
+    for file in (neighbour(path, one.name) for one in sorted(path.parent.glob("*.json"))):
         if _is_task(file):
             content = json_object(file)
             versions.add(str(content.get("mteb_version")))
@@ -49,7 +49,7 @@ def _is_task(file: Path) -> bool:
 def _main_score(content: dict[str, Any], file: Path) -> float:
     """Return the mean of the main scores over splits and languages."""
     splits = content.get("scores")
-    entries = [entry for split in splits.values() for entry in split] if isinstance(splits, dict) else []
+    entries = [entry for split in splits for entry in parts(splits, split)] if isinstance(splits, dict) else []
     values = [number(entry.get("main_score")) for entry in entries]
     if not values or any(value is None for value in values):
         raise FairlabError(f"{file} holds no main_score; evaluate the task again")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from fairlab.checks.foreign import read_yaml, require_form
 from fairlab.checks.values import Text
+from fairlab.files import check_folder
 from fairlab.types import Bounds, FairlabError, Seed
 
 PUBLISHED = Path(__file__).parents[1] / "papers"
@@ -66,8 +68,9 @@ def read_matrix_content(file: Path) -> dict[str, Any]:
     """Return the content of a matrix after checking the kind of each part.
 
     Raises:
-        FairlabError: The file is not YAML, or one of its parts is of the wrong kind.
+        FairlabError: Its folder links elsewhere, it is not YAML, or one of its parts is of the wrong kind.
     """
+    check_folder(file.parent)
     content = read_yaml(file)
     require_form(file, content, MatrixFile)
     named = content.get("published")
@@ -88,6 +91,14 @@ def read_matrix_content(file: Path) -> dict[str, Any]:
 def require_row(file: Path, table: str, name: str, row: Any) -> None:
     """Raise FairlabError if a table row, at one scale, is neither the id of a run nor a :class:`RowForm`."""
     require_form(file, row, str | RowForm, f"tables.{table}.rows.{name}")
+
+
+def require_columns(file: Path, table: str, columns: Sequence[Any]) -> None:
+    """Raise FairlabError if a table column, at one scale, is not BENCHMARK/SUBSET/QUANTITY."""
+    for column in columns:
+        require_form(file, column, str, f"tables.{table}.columns")
+        if column.count("/") != 2:
+            raise FairlabError(f"{file}: tables.{table}.columns has '{column}', which is no BENCHMARK/SUBSET/QUANTITY")
 
 
 def _require_texts(file: Path, key: str, overrides: Any) -> None:

@@ -14,7 +14,7 @@ from fairlab.benchmarks.versions import outdated
 from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.headlines import titled
 from fairlab.reporting.many_runs.fine_tuned import task_runs, with_tasks
-from fairlab.reporting.many_runs.matrix_form import PUBLISHED, read_matrix_content, require_row
+from fairlab.reporting.many_runs.matrix_form import PUBLISHED, read_matrix_content, require_columns, require_row
 from fairlab.reporting.tables.marks import marked, marks_of_runs
 from fairlab.types import FairlabError
 
@@ -157,9 +157,12 @@ def read_matrix(file: Path, scale: str) -> Matrix:
                 f"{file}: table {id_} names the published table '{table['published']}', which is not there"
             )
         printed = published[table["published"]] if "published" in table else table | {"rows": {}}
+        for key in {"title", "columns"} - printed.keys() - table.keys():
+            raise FairlabError(f"{file}: tables.{id_}.{key} has no value; give it, or a published table")
         ours = table | {name: of_scale(table[name], scale) for name in ("columns",) if name in table}
         columns = list(ours.get("columns", printed["columns"]))
         keys = list(ours["columns"].values()) if isinstance(ours.get("columns"), dict) else columns
+        require_columns(file, str(id_), keys)
         rows = {name: of_scale(row, scale) for name, row in table["rows"].items()}
         for name, row in rows.items():
             require_row(file, str(id_), name, row)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations, islice
 from pathlib import Path
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
 from fairlab.record import Reading, Record
@@ -60,7 +60,7 @@ def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
     unread: list[str] = []
     records = read_runs(folder, unread)
     for sentence in unread:
-        print(f"fairlab: left out: {sentence}", file=sys.stderr)
+        print_escaped(f"fairlab: left out: {sentence}", error=True)
     if not records and unread:
         raise FairlabError(f"{folder} holds no run that can be read: {unread[0]}")
     if not records:
@@ -69,7 +69,7 @@ def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
     if unknown := [key for key in readings or () if key not in known]:
         raise FairlabError(f"no run in {folder} has {unknown[0]}; readings takes keys of metrics.json")
     written = write_sweep(folder, records, list(readings or headlines(records)), unread)
-    print(f"report: {written}")
+    print_escaped(f"report: {written}")
 
 
 def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], unread: Sequence[str] = ()) -> Path:

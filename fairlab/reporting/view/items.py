@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.finding import find_class
+from fairlab.benchmarks.inputs import READ_BY, files_in_settings
 from fairlab.benchmarks.kept_items import items_file, kept_texts
 from fairlab.checks.foreign import read_tensors
+from fairlab.data.reads import portable_name
+from fairlab.files import sha256
 from fairlab.protocols import Measurement
 from fairlab.record import Record
 from fairlab.types import FairlabError, ItemTexts
@@ -94,12 +98,26 @@ def _own(name: str, record: Record) -> Measurement | None:
     of_all = record.config.get("benchmark") or {}
     settings = of_all.get(name) or of_all.get(name.partition("@")[0]) or {}
     given = {key: value for key, value in settings.items() if key not in ("_target_", "limit")}
-    bounds = [bound for bound in (settings.get("limit"), record.config.get("limit")) if bound is not None]
+    if not _are_as_measured(record, name, given):
+        return None
     try:
+        bounds = [bound for bound in (settings.get("limit"), record.config.get("limit")) if bound is not None]
         found: Measurement = kind(**given, limit=min(bounds, default=None))
     except (FairlabError, TypeError, ValueError):  # settings of another version
         return None
     return found
+
+
+def _are_as_measured(record: Record, name: str, settings: Mapping[str, Any]) -> bool:
+    """Return whether the files that settings name are those whose hashes the record holds.
+
+    A record from elsewhere could otherwise have any file of this machine read as data, and shown.
+    """
+    read: Any = record.provenance.get(READ_BY)
+    for key in (name, "files"):
+        read = read.get(key) if isinstance(read, dict) else None
+    kept = read if isinstance(read, dict) else {}
+    return all(kept.get(portable_name(file)) == sha256(file) for file in files_in_settings(settings))
 
 
 def _scored(

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.checks.foreign import read_json, require_form
 from fairlab.checks.values import target_of
 from fairlab.files import gather, sha256, write_whole
 from fairlab.record import Note, Reading, Record
@@ -76,7 +77,9 @@ class Perturbing:
             perturbation = build_choosing(self.values, {}).perturbation
             weights = perturbation.weights(row.text for row in self.read() if isinstance(row, Row))
             write_whole(file, json.dumps(weights) + "\n")
-        return json.loads(file.read_text(encoding="utf-8"))
+        found = read_json(file)
+        require_form(file, found, dict[str, float])
+        return found  # type: ignore[no-any-return]
 
     def provenance(self) -> dict[str, Any]:
         """Return the provenance of the rewriter."""

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 
 from fairlab import __version__
+from fairlab.benchmarks.inputs import files_in_settings
+from fairlab.checks.escapes import print_escaped
 from fairlab.checks.values import target_of
-from fairlab.files import check_folder, gather, holds_run, write_whole
+from fairlab.files import check_folder, gather, holds_run, sha256, write_whole
 from fairlab.protocols import Plan, Planned
 from fairlab.record import Note, Record
 from fairlab.run.augmenting.building import build_llm, plan_of
@@ -54,8 +56,9 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
     from fairlab.reporting.augmentation import write_quality_report
 
     source = dataset_facts(values["input"])
-    refuse_changed_inputs(record, {"input": source})
-    record.provenance |= environment() | {"input": source, "rewriter": values["rewriter"]}
+    inputs = {"input": source} | _own_files(values)
+    refuse_changed_inputs(record, inputs)
+    record.provenance |= environment() | inputs | {"rewriter": values["rewriter"]}
     record.save()
     if values.get("biaser_set"):
         asked = build(values["biaser_set"], llm=build_llm(values), seed=values["seed"])
@@ -96,6 +99,12 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
     finish(manifest, record.folder, about, values)
 
 
+def _own_files(values: Mapping[str, Any]) -> dict[str, dict[str, object]]:
+    """Return the hash of each file that the user gives as a lexicon or a prompt, by its name in messages."""
+    named = files_in_settings([values["axis"], values["rewriter"]])
+    return {f"file {path}": {"sha256": sha256(path)} for path in named}
+
+
 def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[str, Any]) -> None:
     """Write the data card and then the manifest, as the last file; push both if requested.
 
@@ -117,7 +126,7 @@ def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[s
     write_whole(folder / "README.md", card)
     manifest.write(folder)
     if values.get("push"):
-        print(f"pushed to {push(folder, [*files, folder / NAME], values['push'], 'dataset', card)}")
+        print_escaped(f"pushed to {push(folder, [*files, folder / NAME], values['push'], 'dataset', card)}")
 
 
 def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[str]) -> None:
@@ -158,6 +167,7 @@ def made_folder(values: dict[str, Any]) -> Path:
         "made_by": target.made_by(values),
         "values": compared(values),
         "version": __version__,
+        **_own_files(values),
     }
     digest = hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
     folder = AUGMENTED / f"{target.name}-{digest[:16]}"
@@ -165,15 +175,15 @@ def made_folder(values: dict[str, Any]) -> Path:
     check_folder(folder)
     with FileLock(folder / ".lock"):
         if (folder / NAME).is_file():
-            print(f"training data taken over from {folder}")
+            print_escaped(f"training data taken over from {folder}")
             return folder
-        print(f"training data is made in {folder}")
+        print_escaped(f"training data is made in {folder}")
         record = Record(folder, config=values, command="")
         if holds_run(folder):
             record = Record.load(folder)
         augment_rows(dict(values), target.name, record)
         record.save()
-        print("; ".join(note.text for note in record.notes))
+        print_escaped("; ".join(note.text for note in record.notes))
     return folder
 
 

@@ -20,7 +20,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from fairlab.checks.escapes import printable
+from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import without_secrets
 from fairlab.checks.values import nearest_known
 from fairlab.files import check_folder
@@ -137,7 +137,7 @@ def one_sentence_without_hydra() -> Iterator[None]:
 
 def stop(sentence: str, code: int = 1) -> NoReturn:
     """Print one sentence and exit."""
-    print(f"fairlab: {printable(' '.join(without_secrets(sentence).splitlines()))}", file=sys.stderr)
+    print_escaped(f"fairlab: {' '.join(without_secrets(sentence).splitlines())}", error=True)
     sys.exit(code)
 
 

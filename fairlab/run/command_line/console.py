@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from fairlab import __version__
+from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line.docstrings import first_sentence
 from fairlab.run.command_line.pipes import quiet_when_unread
 
@@ -25,9 +26,9 @@ def main() -> None:
     given = sys.argv[1:]
     name = given[0] if given else "--help"
     if name in ("-h", "--help"):
-        print(usage())
+        print_escaped(usage())
     elif name in ("version", "--version"):
-        print(__version__)
+        print_escaped(__version__)
     elif name == "ls":
         from fairlab.run.command_line.listing import command
 
@@ -43,7 +44,7 @@ def main() -> None:
         import_module(f"fairlab.{name}").command()
     else:
         there = ", ".join([*entry_points(), *OWN])
-        print(f"fairlab: there is no command '{name}'; there are: {there}", file=sys.stderr)
+        print_escaped(f"fairlab: there is no command '{name}'; there are: {there}", error=True)
         sys.exit(1)
 
 

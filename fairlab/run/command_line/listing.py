@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fairlab.checks.escapes import printable
+from fairlab.checks.escapes import print_escaped
 from fairlab.lexicons import FOLDER, lexicon_axes
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.docstrings import first_sentence
@@ -22,7 +22,7 @@ OTHERS = ("axes", "quantities", "runs")  # kinds that are no group of choices
 def command(arguments: Sequence[str]) -> None:
     """Print the requested list; bad input ends in one sentence."""
     try:
-        print("\n".join(map(printable, listed(arguments))))
+        print_escaped(*listed(arguments))
     except FairlabError as error:
         cli.stop(str(error))
 

@@ -17,6 +17,7 @@ from contextlib import redirect_stdout
 from datetime import timedelta
 from typing import Any
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.distributed import rank
 from fairlab.types import FairlabError
 
@@ -135,7 +136,7 @@ def _why_it_ended(number: int, failure: Any, count: int) -> str:
     if isinstance(said, dict):  # an exception, in the launcher's format
         kind, _, text = said["message"].partition(": ")
         if kind != FairlabError.__name__:
-            print(said["extraInfo"]["py_callstack"], file=sys.stderr)
+            print_escaped(said["extraInfo"]["py_callstack"], error=True)
             text = f"{kind}: {text}"
         elif number == 0:
             return text

@@ -9,6 +9,7 @@ from typing import Any
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.files import write_whole
 from fairlab.record import Record
 from fairlab.reporting.tables.runs import read_runs
@@ -35,8 +36,8 @@ class CompareLanguageModels(Callback):
         found = compare_models(finished)
         write_whole(folder / "mb_index.json", json.dumps(found, indent=1) + "\n")
         write_whole(folder / "mb_index.md", rendered_models(found))
-        print(rendered_models(found))
-        print(f"{folder / 'mb_index.md'}, .json")
+        print_escaped(rendered_models(found))
+        print_escaped(f"{folder / 'mb_index.md'}, .json")
 
 
 class ChooseReweighting(Callback):
@@ -55,5 +56,5 @@ class ChooseReweighting(Callback):
         write_whole(folder / "reweighting.json", json.dumps(found, indent=1) + "\n")
         write_whole(folder / "reweighting.html", rendered_strengths(finished, found))
         for harm, of_harm in found.items():
-            print(f"{harm}: {strength_verdict(of_harm)}")
-        print(f"{folder / 'reweighting.html'}, .json")
+            print_escaped(f"{harm}: {strength_verdict(of_harm)}")
+        print_escaped(f"{folder / 'reweighting.html'}, .json")

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.escapes import print_escaped
 from fairlab.reporting.many_runs.sweep import report_sweep
 from fairlab.reporting.tables.folder_tables import write_tables
 from fairlab.reporting.tables.grouping import choices_of
@@ -65,11 +66,11 @@ def launch(
         alone: dict[str, Sequence[str]] = dict.fromkeys(jobs, ())
         done = run_jobs(alone, jobs.__getitem__, over=over, logs=sweep, array=list(jobs.values()), **settings)
         write_sweep_state(sweep, overrides, "running")
-        print(f"{sweep}: {len(runs)} runs, {len(runs) - len(unfinished)} of them finished before")
+        print_escaped(f"{sweep}: {len(runs)} runs, {len(runs) - len(unfinished)} of them finished before")
         for count, (name, sentence) in enumerate(done, start=1):
             own = " ".join(one for one in unfinished[name].overrides if one not in common)
             said = f"failed: {sentence}" if sentence else "finished"
-            print(f"{count}/{len(unfinished)} run {name} {own}: {said}", flush=True)
+            print_escaped(f"{count}/{len(unfinished)} run {name} {own}: {said}")
             failed |= {unfinished[name].job.folder: sentence} if sentence else {}
     finally:
         lock.release()

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from fairlab.backbones.model_cache import cached_model
+from fairlab.backbones.trust import check_model_folder
 from fairlab.checks.foreign import read_object
 from fairlab.types import FairlabError
 
@@ -60,6 +61,8 @@ def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
     folder = folder_at_hand(name, settings.get("package"), settings.get("revision"), settings.get("gguf"))
     known = KNOWN["models"].get(name)
     config = folder / "config.json" if folder else None
+    if folder is not None:
+        check_model_folder(folder)
     try:
         if config is not None and config.is_file():
             return _counted(name, _config_in(config), folder, str(config))

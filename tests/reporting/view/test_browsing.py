@@ -6,12 +6,15 @@ import threading
 import urllib.error
 import urllib.request
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
 from fairlab import view
+from fairlab.data.reads import portable_name
+from fairlab.files import sha256
 from fairlab.record import Note, Reading, Record
 from fairlab.reporting.view.browsing import browse, view_page
 from fairlab.reporting.view.items import items_of
@@ -123,6 +126,7 @@ def with_items(tmp_path):
     path = write_rows(tmp_path / "mine.jsonl", [row(group) for group in make_groups(3)])
     record = run(tmp_path / "runs", "only", 1.0, 80.0)
     record.config["benchmark"] = {"cced": {"sets": [path]}}
+    record.provenance["benchmarks"] = {"cced": {"version": 1, "files": {portable_name(Path(path)): sha256(Path(path))}}}
     record.save()
     before = np.zeros((3, 3, 2), dtype=np.float32)
     before[:, 1:, 0] = 1.0
@@ -141,6 +145,13 @@ def test_items_have_their_texts_and_scores_and_those_that_changed_most_come_firs
     assert [found.ids[place] for place in found.changed] == ["g1", "g2", "g0"]
     assert found.scores["after"].tolist() == [[1, 1], [4, 1], [1, 3]]
     assert found.texts[1][1] == "he saw the boat bread 1"
+
+
+@pytest.mark.parametrize("recorded", [None, 5, {}, {"cced": 5}, {"cced": {"files": {"mine.jsonl": "another"}}}])
+def test_no_file_is_shown_whose_hash_the_record_does_not_hold(with_items, recorded):
+    record = Record.load(with_items.folder)
+    record.provenance["benchmarks"] = recorded
+    assert items_of(record) == []
 
 
 def test_items_whose_texts_are_gone_are_numbers(with_items, tmp_path):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from filelock import FileLock, Timeout
 
@@ -24,7 +24,7 @@ from fairlab.data.stream.shards import Input, ShardTask, cut, json_line
 from fairlab.files import check_folder, gather, no_space_is_one_sentence, sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.columns import MISSING
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores, score_batches
-from fairlab.types import FairlabError, Row
+from fairlab.types import FairlabError, Natural, Row
 
 FACTS = "facts.json"
 
@@ -46,6 +46,17 @@ class Finished:
     rows: int
     bad: int
     missing: int
+
+
+class PartSummary(TypedDict):
+    """Layout of the summary of a finished part; see :class:`Finished`."""
+
+    number: Natural
+    of: str
+    rows: Natural
+    bad: Natural
+    missing: Natural
+    files: dict[str, dict[str, str]]
 
 
 COUNTS = [field.name for field in fields(Finished)]
@@ -172,7 +183,7 @@ class Parts:
         return self.folder / f"{number:05}.jsonl"
 
     def _part(self, number: int) -> FinishedPart:
-        return FinishedPart(self.folder, self.folder / f"{number:05}.json")
+        return FinishedPart(self.folder, self.folder / f"{number:05}.json", PartSummary)
 
 
 def _texts(task: ShardTask) -> list[str]:

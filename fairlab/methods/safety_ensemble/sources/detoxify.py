@@ -13,12 +13,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fairlab.backbones.trust import loading
+from fairlab.backbones.trust import check_model_folder, loading
+from fairlab.checks.tensor_archive import check_tensor_archive
 from fairlab.distributed import device
 from fairlab.files import sha256
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.transformer import scored
 from fairlab.types import DataUnavailable, FairlabError
+
+MOST_OUTPUTS = 1_000
 
 
 class Detoxify(Source):
@@ -51,6 +54,7 @@ class Detoxify(Source):
         file = Path(checkpoint)
         if not file.is_file():
             raise DataUnavailable(f"{checkpoint} is not there; give a checkpoint file of Detoxify")
+        check_tensor_archive(file)
         with loading(f"the checkpoint {file}"):
             held = torch.load(file, map_location="cpu", weights_only=True)
         try:
@@ -60,17 +64,20 @@ class Detoxify(Source):
             count = int(encoder["num_classes"])
         except (KeyError, TypeError, ValueError) as error:
             raise FairlabError(f"{checkpoint} is no checkpoint of Detoxify: {error} is missing") from error
-        if len(labels) < count:
+        if not 0 < count <= min(len(labels), MOST_OUTPUTS) or not all(isinstance(label, str) for label in labels):
             raise FairlabError(f"{checkpoint} names {len(labels)} of its {count} outputs; give a released checkpoint")
-        source = config or encoder["model_type"]
+        source = config or str(encoder["model_type"])
+        if Path(source).is_dir():
+            check_model_folder(Path(source), elsewhere=[file])
         try:
             shape = AutoConfig.from_pretrained(source, num_labels=count, trust_remote_code=False)
             self.tokenizer: Any = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
         except (OSError, ValueError) as error:
             raise DataUnavailable(f"the configuration {source} of {checkpoint} cannot be had; give config=") from error
         self.model: Any = AutoModelForSequenceClassification.from_config(shape, trust_remote_code=False)
-        state = {key.removeprefix("model."): value for key, value in state.items()}
-        missing, _ = self.model.load_state_dict(state, strict=False)  # strict except for buffers of older transformers
+        with loading(f"the checkpoint {file} into the encoder {source}"):
+            state = {key.removeprefix("model."): value for key, value in state.items()}
+            missing, _ = self.model.load_state_dict(state, strict=False)  # strict except for older buffers
         if missing:
             raise FairlabError(f"{checkpoint} lacks the weights {missing[0]}; is {source} its encoder?")
         self.model.eval().to(device())

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from fairlab.backbones.trust import check_model_folder, loading
+from fairlab.checks.tensor_archive import check_tensor_archive
 from fairlab.distributed import device
 from fairlab.files import sha256
 from fairlab.methods.safety_ensemble.sources.base import Source
@@ -41,6 +42,8 @@ class TransformersClassifier(Source):
 
         if Path(name).is_dir():
             check_model_folder(Path(name))
+            for file in sorted(Path(name).glob("*.bin")):
+                check_tensor_archive(file)
         try:
             with loading(f"the classifier {name}"):
                 self.tokenizer: Any = AutoTokenizer.from_pretrained(name, trust_remote_code=False)

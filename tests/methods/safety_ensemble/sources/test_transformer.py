@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+
 import numpy as np
 import pytest
 import torch
@@ -77,3 +80,28 @@ def test_a_detoxify_checkpoint_gives_all_its_outputs(folder, tmp_path):
         Detoxify(checkpoint=str(file), config=str(folder))
     with pytest.raises(DataUnavailable, match="give a checkpoint file"):
         Detoxify(checkpoint=str(tmp_path / "none.ckpt"))
+
+
+def test_a_detoxify_checkpoint_declares_no_more_than_it_holds(folder, tmp_path):
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    file, config = tmp_path / "toxic.ckpt", tmp_path / "config"
+    shutil.copytree(folder, config, ignore=shutil.ignore_patterns("*.safetensors"))
+
+    def save(count=3, **weights):
+        arguments = {"num_classes": count, "model_type": "bert-base-uncased"}
+        settings = {"arch": {"args": arguments}, "dataset": {"args": {"classes": ["a"] * min(count, 10_000)}}}
+        torch.save({"config": settings, "state_dict": model.state_dict() | weights}, file)
+        return Detoxify(checkpoint=str(file), config=str(config))
+
+    assert save().outputs == ("a", "a", "a")
+    sparse = torch.sparse_coo_tensor(torch.zeros(1, 1, dtype=torch.long), torch.ones(1), (10**12,))
+    with pytest.raises(FairlabError, match="save it anew with dense tensors"):
+        save(**{"classifier.bias": sparse})
+    with pytest.raises(FairlabError, match=r"into the encoder .* cannot be loaded"):
+        save(**{"classifier.bias": torch.zeros(5)})
+    with pytest.raises(FairlabError, match="names 10000 of its 10000 outputs"):
+        save(count=10_000)
+    content = json.loads((config / "config.json").read_text())
+    (config / "config.json").write_text(json.dumps(content | {"num_hidden_layers": 10**9}))
+    with pytest.raises(FairlabError, match="declares num_hidden_layers=1000000000"):
+        save()

@@ -1,0 +1,90 @@
+"""Finished rounds of a search, kept as ``round-NN.json`` in an output, so that the same command goes on behind them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypedDict
+
+from fairlab.checks.foreign import read_json, require_form
+from fairlab.checks.values import Text
+from fairlab.files import write_whole
+from fairlab.types import FairlabError, Natural
+
+
+class CorrectedRound(TypedDict):
+    """Layout of a round of a prompt search."""
+
+    round: Natural
+    examples: list[dict[str, Text]]
+    prompt_sha256: str
+    texts: Natural
+    rewritten: Natural
+    right: Natural
+    chosen: dict[str, Any] | None
+    corrector: str
+    correction: dict[str, Text] | None
+
+
+class TriedDocument(TypedDict):
+    """Layout of the outcome of a document that a round selected."""
+
+    text: Text | None
+    before: float
+    after: float | None
+    reason: Text
+    turned_down: list[list[Text]]
+
+
+class RewrittenNeeds(TypedDict):
+    """Keys that every round of RAZOR has."""
+
+    round: Natural
+    objective_before: float
+    objective: float
+    tried: dict[str, TriedDocument]
+
+
+class RewrittenRound(RewrittenNeeds, total=False):
+    """Layout of a round of RAZOR."""
+
+    gain_before: float | None
+    gain: float | None
+
+
+def write_round(file: Path, one: Mapping[str, Any]) -> None:
+    """Write a finished round."""
+    write_whole(file, json.dumps(one, ensure_ascii=False, indent=1) + "\n")
+
+
+def read_corrected_round(file: Path) -> dict[str, Any]:
+    """Return a round of a prompt search.
+
+    Raises:
+        FairlabError: the file is damaged, or does not have the layout.
+    """
+    return _read(file, CorrectedRound)
+
+
+def read_rewritten_round(file: Path, documents: int) -> dict[str, Any]:
+    """Return a round of RAZOR.
+
+    Args:
+        file: File of the round.
+        documents: Number of documents of the search.
+
+    Raises:
+        FairlabError: the file is damaged, does not have the layout, or names a document that does not exist.
+    """
+    one = _read(file, RewrittenRound)
+    for place in one["tried"]:
+        if not (place.isascii() and place.isdigit() and len(place) < 20 and int(place) < documents):
+            raise FairlabError(f"{file}: tried.{place} is no number of one of the {documents:,} documents; remove it")
+    return one
+
+
+def _read(file: Path, form: Any) -> dict[str, Any]:
+    content = read_json(file)
+    require_form(file, content, form)
+    return content  # type: ignore[no-any-return]

@@ -1,0 +1,115 @@
+"""Check of a ``torch.save`` file of unknown origin, before torch reads it.
+
+Torch reads such a file with ``weights_only=True`` and therefore runs none of its code. It still builds tensors of any
+declared size: sparse tensors, tensors that repeat one stored number, and tensors without storage. The check reads the
+description of the tensors with substitutes for all classes and compares every tensor with the bytes stored for it.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from fairlab.types import FairlabError
+
+MOST_DESCRIPTION = 64 << 20  # bytes of the description of the tensors
+DESCRIPTION = "data.pkl"
+BUILDERS = {"_rebuild_tensor_v2", "_rebuild_parameter"}  # functions that build dense tensors from stored numbers
+BYTES = {  # per number, by type of storage
+    **dict.fromkeys(("UntypedStorage", "ByteStorage", "CharStorage", "BoolStorage"), 1),
+    **dict.fromkeys(("HalfStorage", "BFloat16Storage", "ShortStorage"), 2),
+    **dict.fromkeys(("FloatStorage", "IntStorage"), 4),
+    **dict.fromkeys(("DoubleStorage", "LongStorage", "ComplexFloatStorage"), 8),
+    "ComplexDoubleStorage": 16,
+}
+
+
+def check_tensor_archive(file: Path) -> None:
+    """Refuse a file of ``torch.save`` that declares more than it stores.
+
+    Raises:
+        FairlabError: The file is no archive of ``torch.save``, it is compressed, or one of its tensors is sparse or has
+            more numbers than are stored for it.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+            stored = sum(member.file_size for member in members)
+            if stored > file.stat().st_size:
+                raise FairlabError(
+                    f"{file} unpacks to {stored:,} bytes, more than it has; save it anew with torch.save"
+                )
+            described = next(member for member in members if member.filename.endswith(f"/{DESCRIPTION}"))
+            if described.file_size > MOST_DESCRIPTION:
+                raise FairlabError(f"{file} describes its tensors in more than {MOST_DESCRIPTION >> 20} MiB")
+            root = described.filename.removesuffix(DESCRIPTION)
+            sizes = {member.filename.removeprefix(f"{root}data/"): member.file_size for member in members}
+            _Described(archive.read(described), sizes, file).load()
+    except FairlabError:
+        raise
+    except Exception as error:  # a damaged description can raise anything
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise FairlabError(f"{file} is no archive of torch.save ({reason}); put a whole copy of it there") from error
+
+
+class _Substitute(dict[Any, Any]):
+    """Object of any class; takes whatever a description gives it and does nothing."""
+
+    def __new__(cls, *_: Any, **__: Any) -> _Substitute:
+        return super().__new__(cls)
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        super().__init__()
+
+    def __hash__(self) -> int:  # type: ignore[override]  # it may be a key
+        return id(self)
+
+    def __setstate__(self, _: Any) -> None:
+        pass
+
+    def append(self, _: Any) -> None:
+        pass
+
+    def extend(self, _: Any) -> None:
+        pass
+
+    add = append
+
+
+class _Described(pickle._Unpickler):  # in Python, so that no opcode allocates memory that the file only declares
+    """Reader of a description that builds no tensor and imports nothing.
+
+    Args:
+        content: Pickled description.
+        sizes: Bytes of each stored array by its key.
+        file: File that messages name.
+    """
+
+    def __init__(self, content: bytes, sizes: dict[str, int], file: Path) -> None:
+        super().__init__(io.BytesIO(content))
+        self.sizes, self.file = sizes, file
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.partition(".")[0] == "torch" and name.startswith("_rebuild"):
+            if name not in BUILDERS:
+                raise FairlabError(f"{self.file} holds a tensor by {module}.{name}; save it anew with dense tensors")
+            return self._tensor if name == "_rebuild_tensor_v2" else _Substitute
+        return type(name, (_Substitute,), {})
+
+    def persistent_load(self, pid: Any) -> Any:
+        """Return the key and the bytes per number of a stored array."""
+        _, kind, key, *_ = pid
+        return key, BYTES[kind.__name__]
+
+    def _tensor(self, storage: tuple[str, int], _: int, size: tuple[int, ...], *__: Any) -> _Substitute:
+        key, width = storage
+        if math.prod(size) * width > self.sizes[key]:
+            raise FairlabError(
+                f"{self.file} declares a tensor of {' x '.join(map(str, size))} numbers and stores {self.sizes[key]:,} "
+                "bytes for it; save it anew with torch.save"
+            )
+        return _Substitute()

@@ -1,0 +1,105 @@
+"""Files that a run of the safety ensemble leaves for its pages: numbers by harm, and texts by subgroup."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypedDict
+
+from fairlab.checks.foreign import read_object, require_form
+from fairlab.checks.values import Text
+from fairlab.types import FairlabError
+
+OVERVIEW = "overview.json"  # file in the record's folder with the data of the figures
+LARGEST = "largest_gaps.json"  # file in the record's folder with texts by subgroup
+Number = float | None
+
+
+class Averages(TypedDict):
+    """Sliced averages of a category: a row of ``values`` for each of ``rows``, a column for each subgroup."""
+
+    subgroups: list[str]
+    rows: list[str]
+    values: list[list[Number]]
+
+
+class Reliability(TypedDict):
+    """Mean score and share of unsafe texts, by tenths of the texts."""
+
+    predicted: list[Number]
+    observed: list[Number]
+
+
+class Gaps(TypedDict):
+    """Mean over categories of the largest gap of each source score, and of both models."""
+
+    features: list[Number]
+    before: Number
+    after: Number
+
+
+class Contributions(TypedDict):
+    """Contribution of each source score to both models; empty if a model has none."""
+
+    before: list[float]
+    after: list[float]
+
+
+class HarmOverview(TypedDict):
+    """Layout of a harm in ``overview.json``."""
+
+    features: list[str]
+    averages: dict[str, Averages]
+    reliability: Reliability
+    gaps: Gaps
+    contributions: Contributions
+
+
+class LargestGap(TypedDict):
+    """Layout of a text in ``largest_gaps.json``."""
+
+    key: Any
+    text: Text
+    truth: int
+    before: float
+    after: float
+    gap: float
+
+
+def read_overview(folder: Path) -> dict[str, Any]:
+    """Return the numbers of a run by harm, or an empty dict if it left none.
+
+    Raises:
+        FairlabError: The file is damaged, or does not have the layout of :class:`HarmOverview`.
+    """
+    file = folder / OVERVIEW
+    if not file.is_file():
+        return {}
+    content = read_object(file)
+    require_form(file, content, dict[str, HarmOverview])
+    for harm, found in content.items():
+        count, contributions = len(found["features"]), found["contributions"]
+        tables = all(_is_table(one) for one in found["averages"].values())
+        curve = len(found["reliability"]["predicted"]) == len(found["reliability"]["observed"])
+        each = all(len(contributions[phase]) in (0, count) for phase in contributions)
+        if not (tables and curve and each and len(found["gaps"]["features"]) == count):
+            raise FairlabError(f"{file}: {harm} has lists of different lengths; put a whole copy of it there")
+    return content
+
+
+def read_largest_gaps(folder: Path) -> dict[str, Any]:
+    """Return texts by harm and subgroup, or an empty dict if a run left none.
+
+    Raises:
+        FairlabError: The file is damaged, or does not have the layout of :class:`LargestGap`.
+    """
+    file = folder / LARGEST
+    if not file.is_file():
+        return {}
+    content = read_object(file)
+    require_form(file, content, dict[str, dict[str, list[LargestGap]]])
+    return content
+
+
+def _is_table(averages: Averages) -> bool:
+    rows, columns = len(averages["rows"]), len(averages["subgroups"])
+    return len(averages["values"]) == rows and all(len(values) == columns for values in averages["values"])
