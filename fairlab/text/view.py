@@ -48,14 +48,15 @@ class View:
         text: the text to read: single blanks, plain quotation marks, and a paragraph sign between paragraphs.
         starts: start in the original for every character of ``text``; empty if all positions are unchanged.
         ends: end in the original for every character of ``text``; empty likewise.
-        cased: function that restores the case of new words, if the case of the whole text was removed; None otherwise.
+        cased: function of new words and their offset in ``text`` that restores the case of a paragraph whose case was
+            removed; None if no case was removed.
     """
 
     original: str
     text: str
     starts: Sequence[int] = field(default=(), repr=False)
     ends: Sequence[int] = field(default=(), repr=False)
-    cased: Callable[[str], str] | None = None
+    cased: Callable[[str, int], str] | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -109,7 +110,7 @@ class View:
 
     def _written(self, edit: Edit) -> str:
         """Return the new words of an edit in the original's style: its case, apostrophes, blanks and inner markup."""
-        new = self.cased(edit.new) if self.cased else edit.new
+        new = self.cased(edit.new, edit.start) if self.cased else edit.new
         if self.is_plain:
             return new
         if "'" in new:

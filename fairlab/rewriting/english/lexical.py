@@ -20,6 +20,7 @@ from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, SUBJECT, case_by_neighbours
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
+from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import fold
 from fairlab.text.view import Edit, View
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
@@ -134,7 +135,7 @@ class LexicalRules:
             if any(neutral) and (not all(neutral) or self._several_people(pieces, hits[0])):
                 hits = [place for place, is_neutral in zip(hits, neutral, strict=True) if not is_neutral]
         kept = protected_spans(text, quotations=self.keep_quotations)
-        spans = piece_spans(pieces) if kept or not view.is_plain else []
+        spans = piece_spans(pieces) if kept or not view.is_plain or view.cased else []
         if kept:
             hits = [place for place in hits if not any(start <= spans[place][0] < end for start, end in kept)]
         if target and ("/" in text or " or " in text.lower()):
@@ -146,9 +147,8 @@ class LexicalRules:
                 pieces[place] = action.new
             elif action.kind != "same" and pieces[place]:  # empty: part of a longer term that has been rewritten
                 work.turn(place, action)
-        if view.is_plain:
-            made = "".join(pieces)
-            return view.cased(made) if view.cased else made
+        if view.is_plain and not view.cased:
+            return "".join(pieces)
         return view.write(
             Edit(*span, new) for span, new in zip(spans, pieces, strict=True) if new != text[slice(*span)]
         )
@@ -227,9 +227,10 @@ class _Work:
 
     def _turn_ambiguous(self, place: int, action: Action) -> None:
         found, goal = self.pieces[place], action.new
-        case = case_by_neighbours(
-            found.lower(), self.gap(place + 1), self.word(place + 2).lower(), self.word(place + 4).lower()
-        )
+        gap = self.gap(place + 1)
+        if gap == ") " and self.gap(place - 1).endswith("("):  # (her) bag
+            gap = " "
+        case = case_by_neighbours(found.lower(), gap, self.word(place + 2).lower(), self.word(place + 4).lower())
         row = self.rules.vocabulary.pronouns[case]
         self.pieces[place] = match_case(found, self.rules.vocabulary.form(row, goal))
 
@@ -283,6 +284,7 @@ class _Work:
         says = (
             following in ("said", "was", "is", "had", "has", "s", "would", "says", "asked")
             and self.word(place - 2) != ""
+            and PARAGRAPH not in self.gap(place - 1)
         )
         other = bool(known and known.other_sense and not (says and known.other_sense in ("surname", "word")))
         listed = beside.before.casefold() in BEFORE_FIRST_NAMES or any(

@@ -111,6 +111,9 @@ def case_by_syntax(token: Any) -> str:
         and "best" in (following.lower_, then.lower_ if then is not None else "")
     ):
         return POSSESSIVE  # she does her very best
+    if before == "(" and following is not None and following.text == ")":  # (her) bag
+        following = then
+        then = token.nbor(3) if token.i + 3 < len(token.doc) else None
     if following is None or following.is_space or following.tag_ in (".", ",", ":", "-RRB-", "''"):
         return alone
     if following.lower_ in _DETERMINERS or following.tag_ in ("PRP", "PRP$", "DT", "MD", "TO", "WDT", "WP", "WRB"):
