@@ -62,8 +62,11 @@ _ALTERNATIVE = re.compile(
     r"\b(?:s?he|him|hers?|his|himself|herself)(\s?/\s?)(?=(?:s?he|him|hers?|his|himself|herself)\b)", re.IGNORECASE
 )
 
-# Cells of numbers in a row of a table, and tags after the last sentence of a line, are no part of the sentences.
-_CELL = re.compile(r"(?:(?<=\n)|\A)[\d.,%]+(\t)|(\t)(?=[\d.,%]+(?:\t|\r?\n|\Z))")
+# Cells of numbers beside a cell of several words, and tags after the last sentence of a line: no part of a sentence.
+_CELL = re.compile(
+    r"(?:(?<=\n)|\A)\d[\d.,%]*(\t)(?=[^\t\n ]+ )"
+    r"|(?:(?<=\n)|(?<=\t)|\A)[^\t\n ]+ [^\t\n]*(\t)(?=\d[\d.,%]*(?:\t|\r?\n|\Z))"
+)
 _TAGS = re.compile(r"[ \t]+(?=#\w+(?:[ \t]+#\w+)*[ \t]*(?:\r?\n|\Z))")
 
 _SPACE = re.compile(r"\s{2,}|[^\S ]|\A\s|\s\Z")  # everything except single blanks between words

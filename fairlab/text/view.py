@@ -8,6 +8,7 @@ keeps the rest of it byte for byte.
 from __future__ import annotations
 
 import re
+import string
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ _UNUSUAL = re.compile(
     """,
     re.VERBOSE,
 )
+# Characters that need no cleaning in any place, and a full stop, which needs none before a blank and at the end.
+_USUAL = (string.ascii_letters + string.digits + " ,':.").encode()
 # Parts of words without meaning: a hyphen at the end of a line, and invisible characters.
 _UNSEEN = re.compile(r"[-\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
@@ -124,7 +127,8 @@ class View:
             parts = [part for part, sign in zip(parts, found, strict=True) if not sign.isspace()]
         else:
             parts = ["" if part.strip(" \t\u00a0") == "" else part for part in parts]
-        return new + "".join(parts)
+        inside = found[-1:].isalnum() and self.text[edit.end : edit.end + 1].isalnum()
+        return "".join([*parts, new] if inside else [new, *parts])  # an edit may end inside a word that it capitalises
 
     def _apostrophe(self, edit: Edit) -> str:
         """Return the form of apostrophe in the original: within the edit, otherwise anywhere."""
@@ -142,7 +146,13 @@ class View:
 
 def _is_plain(text: str) -> bool:
     """Return whether a quick check shows that a text can be read unchanged."""
-    return _UNUSUAL.search(text) is None and "  " not in text and text.strip(" ") == text
+    if "  " in text or text[:1] == " " or text[-1:] == " ":
+        return False
+    if text.isascii() and not text.encode().translate(None, _USUAL):  # faster than the pattern, and most often enough
+        first = text.find(".")
+        if first in (-1, len(text) - 1) or text.count(".") == text.count(". ") + text.endswith("."):
+            return True
+    return _UNUSUAL.search(text) is None
 
 
 @lru_cache(maxsize=64)

@@ -44,6 +44,8 @@ def read_cased(text: str) -> View:
         'Mary said that she was late.'
     """
     view = read_view.__wrapped__(text)  # this function has its own cache, so bypass the inner one
+    if PARAGRAPH not in view.text and not (view.text.isupper() or view.text.islower()):
+        return view
     read: list[str] = []
     changed = []
     start = 0

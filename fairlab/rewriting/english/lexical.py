@@ -6,7 +6,6 @@ form unless the next word shows a verb, and words with another sense change only
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from fairlab.rewriting.english.agreement import article, possessive
@@ -15,8 +14,9 @@ from fairlab.rewriting.english.edits import recase
 from fairlab.rewriting.english.everybody import ALTERNATIVE
 from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name, whole_name
 from fairlab.rewriting.english.lexical_actions import Action, WithAccents, surfaces
-from fairlab.rewriting.english.lexical_agreement import MODALS, agree, piece, piece_spans
+from fairlab.rewriting.english.lexical_agreement import MODALS, agree
 from fairlab.rewriting.english.people import is_people, is_person
+from fairlab.rewriting.english.pieces import piece_spans, with_gaps, words_of
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, SUBJECT, case_by_neighbours
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
@@ -26,9 +26,8 @@ from fairlab.text.view import Edit, View
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
-# Pattern that splits texts into words (even indices) and separators (odd indices).
-_split = re.compile(r"(\W+)").split
 _BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
+_JOINING = frozenset("-'’")
 _BE = frozenset("is was are were be been being am s re".split())
 
 
@@ -119,17 +118,18 @@ class LexicalRules:
                 return Action("subject" if changes_number else "plain", new, sense)
         return None
 
-    def _run(self, view: View, table: dict[str, Action], target: str, source: str | None = None) -> str:
+    def _run(self, view: View, table: dict[str, Action] | WithAccents, target: str, source: str | None = None) -> str:
         """Return the original form of a view after rewriting its text with a table."""
         text = view.text
-        pieces = _split(text)
+        words = words_of(text)
         if not text.isascii():
             table = WithAccents(table)
-        elif table.keys().isdisjoint(pieces):  # faster than the steps below
+        elif table.keys().isdisjoint(words):  # faster than the steps below
             return view.original
-        hits = [place for place, word in zip(range(0, len(pieces), 2), pieces[::2], strict=True) if word in table]
+        hits = [2 * number for number, word in enumerate(words) if word in table]
         if not hits:
             return view.original
+        pieces = with_gaps(text, words)
         if target and target != NEUTRAL:
             neutral = [table[pieces[place]].neutral for place in hits]
             if any(neutral) and (not all(neutral) or self._several_people(pieces, hits[0])):
@@ -165,16 +165,16 @@ class _Work:
         self.taken: set[str] | None = None  # words that no new name may equal; collected at the first name
 
     def word(self, place: int) -> str:
-        """Return the word at an index, or an empty string beyond the ends."""
-        return piece(self.pieces, place)
+        """Return the word at an even index, or the separator at an odd one; an empty string beyond the ends."""
+        return self.pieces[place] if 0 <= place < len(self.pieces) else ""
 
-    def gap(self, place: int) -> str:
-        """Return the separator at an odd index, or an empty string beyond the ends."""
-        return piece(self.pieces, place)
+    gap = word
 
     def in_compound(self, place: int) -> bool:
         """Return whether a hyphen, or the ending of *don't*, joins the word to another word."""
         before, after = self.gap(place - 1), self.gap(place + 1)
+        if before not in _JOINING and after not in _JOINING:
+            return False
         if before == "'" and self.word(place - 2):  # D'Angelo
             return True
         if after in ("'", "’") and self.word(place + 2) in ("t", "T"):
@@ -191,7 +191,6 @@ class _Work:
             if self._turn_longer(place):
                 return
             kind = kind.removeprefix("longer").strip()
-            action = action._replace(kind=kind)
         joined = kind == "name" and "-" in (self.gap(place - 1), self.gap(place + 1)) and self._joined_name(place)
         if not kind or kind == "same" or (not joined and self.in_compound(place)):
             return
@@ -366,7 +365,7 @@ class _Work:
 
 
 def _join_alternatives(
-    pieces: list[str], spans: list[tuple[int, int]], hits: list[int], table: dict[str, Action]
+    pieces: list[str], spans: list[tuple[int, int]], hits: list[int], table: dict[str, Action] | WithAccents
 ) -> list[int]:
     """Keep only the second pronoun of *he or she* and *his/her*; return the indices of the remaining hits."""
     places: list[int] = []

@@ -17,14 +17,17 @@ class Action(NamedTuple):
     neutral: bool = False  # a neutral form of one word that is converted back to an attribute
 
 
-class WithAccents(dict[str, Action]):
+class WithAccents:
     """Table that also finds accented words by their plain letters."""
 
-    def __contains__(self, word: object) -> bool:
-        return super().__contains__(word) or super().__contains__(unaccented(str(word)))
+    def __init__(self, table: dict[str, Action]) -> None:
+        self.table = table
 
-    def __missing__(self, word: str) -> Action:
-        return super().__getitem__(unaccented(word))
+    def __contains__(self, word: str) -> bool:
+        return word in self.table or (not word.isascii() and unaccented(word) in self.table)
+
+    def __getitem__(self, word: str) -> Action:
+        return self.table[word] if word in self.table else self.table[unaccented(word)]
 
 
 def surfaces(form: str) -> set[str]:

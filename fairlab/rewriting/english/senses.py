@@ -227,6 +227,9 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
     return _adjective_stands(word, other, beside, token, syntax)
 
 
+_ONE_OF_MANY = frozenset("a an another this each every".split())
+
+
 def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
     if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside, begins_sentence(token))):
         return False
@@ -247,6 +250,8 @@ def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, s
             return False
     if other == "kin":
         return not (_is_kin(token) or _is_exclamation(word, token) or syntax.is_verb(token))
+    if other == "language" and beside.before.casefold() in _ONE_OF_MANY:
+        return True  # a German, this German
     if other in ("colour", "of India or Native American", "plant or speaker", "of any island", "language"):
         worn = token.dep_ == "pobj" and token.head.lower_ == "in"
         return not worn and syntax.means_people(token)
