@@ -115,7 +115,7 @@ def _joined(docs: Sequence[Any]) -> Any:
 
     if len(docs) == 1:
         return docs[0]
-    doc = Doc.from_docs(list(docs), exclude=["user_data"])
+    doc = Doc.from_docs(list(docs))
     doc.user_data[_PARTS] = list(docs)
     return doc
 

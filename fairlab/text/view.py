@@ -66,6 +66,11 @@ class View:
         """Return whether text and original are the same, except for case."""
         return not self.starts
 
+    @property
+    def is_unchanged(self) -> bool:
+        """Return whether text and original are the same."""
+        return not self.starts and self.cased is None
+
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return start and end in the original of a span of the text."""
         if self.is_plain:
@@ -144,15 +149,21 @@ class View:
         return _UNSEEN.sub("", hidden) + blank
 
 
+def is_bare(text: str) -> bool:
+    """Return whether a text consists of words, single blanks, commas, colons, apostrophes and final full stops.
+
+    Such a text is read unchanged; this is faster to tell than with a pattern, and true of most sentences.
+    """
+    if not text.isascii() or text.encode().translate(None, _USUAL) or "  " in text:
+        return False
+    first = text.find(".")
+    stopped = first in (-1, len(text) - 1) or text.count(".") == text.count(". ") + text.endswith(".")
+    return stopped and text[:1] != " " and text[-1:] != " "
+
+
 def _is_plain(text: str) -> bool:
     """Return whether a quick check shows that a text can be read unchanged."""
-    if "  " in text or text[:1] == " " or text[-1:] == " ":
-        return False
-    if text.isascii() and not text.encode().translate(None, _USUAL):  # faster than the pattern, and most often enough
-        first = text.find(".")
-        if first in (-1, len(text) - 1) or text.count(".") == text.count(". ") + text.endswith("."):
-            return True
-    return _UNUSUAL.search(text) is None
+    return is_bare(text) or (_UNUSUAL.search(text) is None and "  " not in text and text.strip(" ") == text)
 
 
 @lru_cache(maxsize=64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
@@ -25,7 +25,7 @@ _TITLES = BEFORE_SURNAMES - frozenset("major general von van de da do dos das de
 class _Cases:
     """Case of the paragraphs of a text that were read in another one: start, end and the function that restores it."""
 
-    paragraphs: list[tuple[int, int, Callable[[str], str]]]
+    paragraphs: Sequence[tuple[int, int, Callable[[str], str]]]
 
     def __call__(self, new: str, start: int) -> str:
         """Return new words in the case of the paragraph at an offset."""

@@ -14,11 +14,11 @@ _WORDS = bytes(byte if byte in _WORD_BYTES else 32 for byte in range(256))
 _GAPS = bytes(32 if byte in _WORD_BYTES else 1 if byte == 32 else byte for byte in range(256))
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a text; the first and the last one may be empty, as in :func:`with_gaps`.
 
     Example:
-        >>> words_of("(She's here)")
+        >>> split_words("(She's here)")
         ['', 'She', 's', 'here', '']
     """
     if not (text.isascii() and text.isprintable()):
@@ -37,7 +37,7 @@ def with_gaps(text: str, words: list[str]) -> list[str]:
     """Return the words of a text at even indices, and the separators between them at odd ones.
 
     Example:
-        >>> with_gaps("She's here.", words_of("She's here."))
+        >>> with_gaps("She's here.", split_words("She's here."))
         ['She', "'", 's', ' ', 'here', '.', '']
     """
     if not (text.isascii() and text.isprintable()) or len(words) < 3:
