@@ -21,7 +21,7 @@ _UNUSUAL = re.compile(
     r"""[^A-Za-z0-9 ,':À-ÖØ-öø-ž£…]
     (?:(?<=[^.!?;()"$#@/–—-])  # any sign but these, which are usual by themselves:
     |(?<=\A[-–—#])  # at the start of a text
-    |(?<=\w-)(?=\s|\Z)|(?<=\s-)\w  # at one end of a word
+    |(?<=\w-)(?=\s|\Z)|(?<=\s-)\w|(?<=[^\w\s]--)\w  # at one end of a word
     |(?<=\w\w\.)[A-Z]|(?<=\w[!?;)"(])\w|(?<=\w\$)  # between two words
     |(?<=/)\ ?[hHsSmM])  # between two pronouns
     """,

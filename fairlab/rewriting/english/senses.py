@@ -231,6 +231,10 @@ _ONE_OF_MANY = frozenset("a an another this each every".split())
 
 
 def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+    one = beside.before.casefold() in _ONE_OF_MANY
+    if other == "language" and (one or beside.after == "who"):  # a German, this German, the German who
+        misread = token.head.lower_ == "left" or (one and token.head.tag_ == "NNS")  # this German prefers
+        return misread or not syntax.modifies_later(token)
     if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside, begins_sentence(token))):
         return False
     if word[:1].isupper() and not word.isupper() and not begins_sentence(token) and other in _NEVER_CAPITALISED:
@@ -250,8 +254,6 @@ def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, s
             return False
     if other == "kin":
         return not (_is_kin(token) or _is_exclamation(word, token) or syntax.is_verb(token))
-    if other == "language" and beside.before.casefold() in _ONE_OF_MANY:
-        return True  # a German, this German
     if other in ("colour", "of India or Native American", "plant or speaker", "of any island", "language"):
         worn = token.dep_ == "pobj" and token.head.lower_ == "in"
         return not worn and syntax.means_people(token)
