@@ -114,6 +114,8 @@ def case_by_syntax(token: Any) -> str:
     if following is not None and following.text == ")" and _is_opened(token):  # (his/her) bag
         following = then
         then = token.nbor(3) if token.i + 3 < len(token.doc) else None
+        if following is not None and following.tag_[:1] in ("N", "J"):
+            return POSSESSIVE
     if following is None or following.is_space or following.tag_ in (".", ",", ":", "-RRB-", "''"):
         return alone
     if following.lower_ in _DETERMINERS or following.tag_ in ("PRP", "PRP$", "DT", "MD", "TO", "WDT", "WP", "WRB"):
