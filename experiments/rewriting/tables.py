@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import mean
 
 from experiments.rendering import markdown
 from experiments.rewriting.natural import all_verdicts, verdicts
 
 RECORD = Path(__file__).parent / "record.json"
 LABELLED = Path(__file__).parent / "labelled"
+METAMORPHIC = Path(__file__).parent / "metamorphic.json"
+FORMER = Path(__file__).parent / "former.json"
 SCORES = ("trap errors", "recall", "right")
 
 
@@ -104,6 +107,31 @@ def _brief(found: dict[str, float]) -> str:
     return f"{found['count']}/{found['n']} = {found['share']:.1%}"
 
 
+def layout_shares() -> str:
+    """Share of texts whose words are turned alike, by kind of change and rewriter: the mean over ways and goals."""
+    rows = []
+    for kind, found in json.loads(METAMORPHIC.read_text(encoding="utf-8")).items():
+        groups: dict[str, list[dict[str, float]]] = {}
+        for way, shares in found["alike"].items():
+            groups.setdefault(way.split(":")[0], []).append(shares)
+        for change, ways in groups.items():
+            cells = []
+            for rewriter in ("syntax", "lexical", "word_swap", "cda"):
+                of = [share for shares in ways for name, share in shares.items() if name.startswith(rewriter)]
+                cells.append(f"{mean(of):.1%} ({min(of):.1%})" if of else "")
+            rows.append([f"{found['texts']} {kind}", change, str(len(ways)), *cells])
+    return markdown(["texts", "change", "ways", "syntax", "lexical", "word swap", "cda"], rows)
+
+
+def former_shares() -> str:
+    """How many texts the present rewriter turns in another way than the former one."""
+    rows = [
+        [way, str(found["turned"]), f"{found['other']} = {found['share of turned']:.1%}"]
+        for way, found in json.loads(FORMER.read_text(encoding="utf-8")).items()
+    ]
+    return markdown(["way", "texts turned by either", "in another way"], rows)
+
+
 PAGES = {
     "experiments/rewriting/README.md": {
         "winogender": lambda: shares("winogender", "held out", label="made"),
@@ -114,6 +142,8 @@ PAGES = {
         "embedded": lambda: shares("embedded", label="measure"),
         "labelled": labelled_scores,
         "natural": natural_verdicts,
+        "metamorphic": layout_shares,
+        "former": former_shares,
     },
     "docs/perturbation.md": {"error_rates": labelled_rates},
     "docs/rewriting.md": {"rewriting_quality": rewriting_quality},

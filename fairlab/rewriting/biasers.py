@@ -195,8 +195,7 @@ class BiaserRewriter:
         """Return an adjective that is used for people (*the Chinese are*, *this German prefers*) as a noun."""
         token = mention.token
         before = token.doc[token.i - 1].lower_ if token.i else ""
-        after = token.doc[token.i + 1].tag_ if token.i + 1 < len(token.doc) else ""
-        if mention.sense.pos == "adjective" and before in _ONE and after in _FINITE and "person" in self.people:
+        if mention.sense.pos == "adjective" and before in _ONE and _precedes_verb(token) and "person" in self.people:
             return replace(mention, sense=Sense(mention.sense.attribute, self.people["person"]))
         nominal = before == "the" and token.dep_ in (*SUBJECTS, "pobj", "dobj", "conj") and not syntax.modifies(token)
         if mention.sense.pos != "adjective" or not nominal or "people" not in self.people:
@@ -230,6 +229,14 @@ class BiaserRewriter:
         if political or not named or not found.replace(" ", "").isalpha():
             return True
         return found in self.religious or next(self.protected.find(found), None) is not None
+
+
+def _precedes_verb(token: Any) -> bool:
+    """Return whether a finite verb follows a word; *left* before no noun is one, which the parser often misses."""
+    after, then = (token.doc[token.i + step : token.i + step + 1] for step in (1, 2))
+    if len(after) and after[0].lower_ == "left":
+        return not len(then) or (then[0].tag_[:2] not in ("NN", "JJ", "VB") and then[0].text != "-")
+    return len(after) == 1 and after[0].tag_ in _FINITE
 
 
 def _in_name(mention: Mention, doc: Any) -> bool:

@@ -24,7 +24,7 @@ _BREAKS = {"br": "\n", **dict.fromkeys(_BLOCK.split(), "\n\n")}
 _CLUSTER = re.compile(r"[^\W\d_][\u0300-\u036f]+")
 _VARIANT = re.compile(r"[\ufb00-\ufb06\uff01-\uff5e\u2102-\u2138\u24b6-\u24e9\U0001d400-\U0001d7ff]")
 _NOTE = re.compile(r"(?<=[^\W\d_])[\u00b9\u00b2\u00b3\u2070-\u2089]+")
-_FOOTNOTE = re.compile(r"(?<=[^\s\[(])\[(?:\d{1,3}|[a-z]|note \d{1,2}|citation needed)\](?!\()")
+_FOOTNOTE = re.compile(r"(?<=[^\s\[(])\[(?:\d{1,3}|[a-z]|note \d{1,2}|citation\s+needed)\](?!\()")
 _SOFT_BREAK = re.compile(r"\u00ad[ \t]*\r?\n[ \t]*")
 _UNSEEN = re.compile(r"[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
 _PICTURE = re.compile(
@@ -62,12 +62,19 @@ _ALTERNATIVE = re.compile(
     r"\b(?:s?he|him|hers?|his|himself|herself)(\s?/\s?)(?=(?:s?he|him|hers?|his|himself|herself)\b)", re.IGNORECASE
 )
 
+# Cells of numbers beside a cell of several words, and tags after the last sentence of a line: no part of a sentence.
+_CELL = re.compile(
+    r"(?:(?<=\n)|\A)\d[\d.,%]*(\t)(?=[^\t\n ]+ )"
+    r"|(?:(?<=\n)|(?<=\t)|\A)[^\t\n ]+ [^\t\n]*(\t)(?=\d[\d.,%]*(?:\t|\r?\n|\Z))"
+)
+_TAGS = re.compile(r"[ \t]+(?=#\w+(?:[ \t]+#\w+)*[ \t]*(?:\r?\n|\Z))")
+
 _SPACE = re.compile(r"\s{2,}|[^\S ]|\A\s|\s\Z")  # everything except single blanks between words
 _LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
 # Characters separated from a word by a blank, since parsers do not split them off.
 _GLUE = re.compile(
     r"(?<=\w)(?=[\\^|~=+%$§¶†])|(?<=[\\^|~=+§¶†])(?=\w)|(?<=\w)(?=-(?:\s|$))|(?:(?<=\s)|(?<=^))-(?=\w)"
-    r"|(?<=[^\W\d_]{2})(?=[(\[{]\w)|(?<=\w[!?;)\]}\"*])(?=[^\W\d_]{2})|(?<=[.,!?])(?=\[)|(?<=\w\w\.)(?=[A-Z][a-z])"
+    r"|(?<=[^\W\d_]{2})(?=[(\[{]\w)|(?<=\w[!?;)\]}\"*])(?=[^\W\d_]{2})|(?<=[.,!?])(?=\[)|(?<=\w\w\.)(?=[A-Z][a-z])|(?<=[^\w\s]--)(?=\w)"
 )
 # Faster check: without a match, no blank is missing.
 _MAY_GLUE = re.compile(
@@ -132,6 +139,10 @@ def clean(text: str) -> tuple[str, array[int], array[int]]:
     if not draft.text.isascii():
         _clean_letters(draft)
     draft.replace(_CONTROL, " ")
+    if "\t" in draft.text:
+        draft.change((*match.span(match.lastindex or 0), PARAGRAPH) for match in _CELL.finditer(draft.text))
+    if "#" in draft.text:
+        draft.replace(_TAGS, PARAGRAPH)
     if _LINE_END.search(draft.text) or draft.text[:1] in "->*+#•–— \t":
         draft.change(list(_line_starts(draft.text)))
         draft.change(_joined(match) for match in _HYPHENATED.finditer(draft.text))

@@ -28,4 +28,4 @@ def fold(word: str) -> str:
         >>> fold("José")
         'jose'
     """
-    return unaccented(word).casefold()
+    return (word if word.isascii() else unaccented(word)).casefold()

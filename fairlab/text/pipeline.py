@@ -22,6 +22,7 @@ SPACY = "FAIRLAB_SPACY"
 LONGEST = 10_000_000
 AT_ONCE = 256  # maximal number of texts parsed together
 CHARACTERS = 60_000  # their total length, slightly exceeded if the last text is long; memory grows with it
+_PARTS = "paragraphs"  # key of the paragraphs' documents in that of their text
 
 # Named entities for people: persons, and nationalities or religious or political groups.
 OF_PEOPLE = ("PERSON", "NORP")
@@ -129,13 +130,16 @@ def parse(texts: Iterable[str], *, entities: bool | Callable[[str], bool] = Fals
     pipeline = load_pipeline()
     for some in _lots(texts):
         with _threads().limit(limits=1):
-            docs = _whole(some, pipeline.pipe(_paragraphs(some), batch_size=AT_ONCE))
+            parted = _by_text(some, pipeline.pipe(_paragraphs(some), batch_size=AT_ONCE))
             asked = [
-                doc for doc, text in zip(docs, some, strict=True) if entities and (entities is True or entities(text))
+                doc
+                for docs, text in zip(parted, some, strict=True)
+                if entities and (entities is True or entities(text))
+                for doc in docs
             ]
             for _ in pipeline.get_pipe("ner").pipe(asked, batch_size=AT_ONCE) if asked else ():
                 pass  # sets the entities of the documents in place
-        yield from docs
+        yield from map(_joined, parted)
 
 
 def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
@@ -144,13 +148,21 @@ def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
         yield from text.split(PARAGRAPH) if PARAGRAPH in text else (text,)
 
 
-def _whole(texts: Sequence[str], parsed: Iterable[Any]) -> list[Any]:
-    """Return the documents of the texts, combined from those of their paragraphs."""
+def _by_text(texts: Sequence[str], parsed: Iterable[Any]) -> list[list[Any]]:
+    """Return the documents of the paragraphs of each text."""
+    parsed = iter(parsed)
+    return [[next(parsed) for _ in range(text.count(PARAGRAPH) + 1)] for text in texts]
+
+
+def _joined(docs: Sequence[Any]) -> Any:
+    """Return one document for the paragraphs of a text."""
     from spacy.tokens import Doc
 
-    parsed = iter(parsed)
-    docs = [[next(parsed) for _ in range(text.count(PARAGRAPH) + 1)] for text in texts]
-    return [some[0] if len(some) == 1 else Doc.from_docs(some) for some in docs]
+    if len(docs) == 1:
+        return docs[0]
+    doc = Doc.from_docs(list(docs))
+    doc.user_data[_PARTS] = list(docs)
+    return doc
 
 
 def _lots(texts: Iterable[str]) -> Iterator[list[str]]:
@@ -169,8 +181,16 @@ def _lots(texts: Iterable[str]) -> Iterator[list[str]]:
 
 def name_entities(doc: Any) -> Any:
     """Return a parsed document with its named entities, which :func:`parse` omits since few texts need them."""
+    from spacy.tokens import Span
+
+    parts = doc.user_data.get(_PARTS)
     with _threads().limit(limits=1):
-        return load_pipeline().get_pipe("ner")(doc)  # the same pipeline that parsed the document
+        recogniser = load_pipeline().get_pipe("ner")  # the same pipeline that parsed the document
+        if parts is None:
+            return recogniser(doc)
+        named = _joined([recogniser(part) for part in parts])
+    doc.set_ents([Span(doc, entity.start, entity.end, entity.label) for entity in named.ents])
+    return doc
 
 
 def count_entities(texts: Iterable[str]) -> list[int]:

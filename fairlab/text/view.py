@@ -8,6 +8,7 @@ keeps the rest of it byte for byte.
 from __future__ import annotations
 
 import re
+import string
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,12 +21,14 @@ _UNUSUAL = re.compile(
     r"""[^A-Za-z0-9 ,':À-ÖØ-öø-ž£…]
     (?:(?<=[^.!?;()"$#@/–—-])  # any sign but these, which are usual by themselves:
     |(?<=\A[-–—#])  # at the start of a text
-    |(?<=\w-)(?=\s|\Z)|(?<=\s-)\w  # at one end of a word
+    |(?<=\w-)(?=\s|\Z)|(?<=\s-)\w|(?<=[^\w\s]--)\w  # at one end of a word
     |(?<=\w\w\.)[A-Z]|(?<=\w[!?;)"(])\w|(?<=\w\$)  # between two words
     |(?<=/)\ ?[hHsSmM])  # between two pronouns
     """,
     re.VERBOSE,
 )
+# Characters that need no cleaning in any place, and a full stop, which needs none before a blank and at the end.
+_USUAL = (string.ascii_letters + string.digits + " ,':.").encode()
 # Parts of words without meaning: a hyphen at the end of a line, and invisible characters.
 _UNSEEN = re.compile(r"[-\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
@@ -48,19 +51,25 @@ class View:
         text: the text to read: single blanks, plain quotation marks, and a paragraph sign between paragraphs.
         starts: start in the original for every character of ``text``; empty if all positions are unchanged.
         ends: end in the original for every character of ``text``; empty likewise.
-        cased: function that restores the case of new words, if the case of the whole text was removed; None otherwise.
+        cased: function of new words and their offset in ``text`` that restores the case of a paragraph whose case was
+            removed; None if no case was removed.
     """
 
     original: str
     text: str
     starts: Sequence[int] = field(default=(), repr=False)
     ends: Sequence[int] = field(default=(), repr=False)
-    cased: Callable[[str], str] | None = None
+    cased: Callable[[str, int], str] | None = None
 
     @property
     def is_plain(self) -> bool:
         """Return whether text and original are the same, except for case."""
         return not self.starts
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Return whether text and original are the same."""
+        return not self.starts and self.cased is None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return start and end in the original of a span of the text."""
@@ -109,7 +118,7 @@ class View:
 
     def _written(self, edit: Edit) -> str:
         """Return the new words of an edit in the original's style: its case, apostrophes, blanks and inner markup."""
-        new = self.cased(edit.new) if self.cased else edit.new
+        new = self.cased(edit.new, edit.start) if self.cased else edit.new
         if self.is_plain:
             return new
         if "'" in new:
@@ -123,7 +132,8 @@ class View:
             parts = [part for part, sign in zip(parts, found, strict=True) if not sign.isspace()]
         else:
             parts = ["" if part.strip(" \t\u00a0") == "" else part for part in parts]
-        return new + "".join(parts)
+        inside = found[-1:].isalnum() and self.text[edit.end : edit.end + 1].isalnum()
+        return "".join([*parts, new] if inside else [new, *parts])  # an edit may end inside a word that it capitalises
 
     def _apostrophe(self, edit: Edit) -> str:
         """Return the form of apostrophe in the original: within the edit, otherwise anywhere."""
@@ -139,9 +149,21 @@ class View:
         return _UNSEEN.sub("", hidden) + blank
 
 
+def is_bare(text: str) -> bool:
+    """Return whether a text consists of words, single blanks, commas, colons, apostrophes and final full stops.
+
+    Such a text is read unchanged; this is faster to tell than with a pattern, and true of most sentences.
+    """
+    if not text.isascii() or text.encode().translate(None, _USUAL) or "  " in text:
+        return False
+    first = text.find(".")
+    stopped = first in (-1, len(text) - 1) or text.count(".") == text.count(". ") + text.endswith(".")
+    return stopped and text[:1] != " " and text[-1:] != " "
+
+
 def _is_plain(text: str) -> bool:
     """Return whether a quick check shows that a text can be read unchanged."""
-    return _UNUSUAL.search(text) is None and "  " not in text and text.strip(" ") == text
+    return is_bare(text) or (_UNUSUAL.search(text) is None and "  " not in text and text.strip(" ") == text)
 
 
 @lru_cache(maxsize=64)

@@ -1,27 +1,41 @@
-"""Restoring sentence case in texts that are entirely upper case or entirely lower case."""
+"""Restoring sentence case in paragraphs that are entirely upper case or entirely lower case."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from fairlab.lexicons.names import find_name, load_names
 from fairlab.rewriting.english.agreement import is_known
 from fairlab.rewriting.english.given_names import BEFORE_SURNAMES
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED
+from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import unaccented
 from fairlab.text.view import View, read_view
 
-FEWEST = 3  # minimum number of words for changing the case of a text: shorter ones are acronyms or labels
+FEWEST = 3  # minimum number of words for changing the case of a paragraph: shorter ones are acronyms or labels
 _WORD = re.compile(r"[^\W\d_]+")
 _STARTS = re.compile(r"(?:^|[.!?…]['\")\]]* |\u2029)[\"'(\[]*([^\W\d_])")
 _TITLES = BEFORE_SURNAMES - frozenset("major general von van de da do dos das del della di du la le al bin ibn".split())
 
 
+@dataclass(frozen=True)
+class _Cases:
+    """Case of the paragraphs of a text that were read in another one: start, end and the function that restores it."""
+
+    paragraphs: Sequence[tuple[int, int, Callable[[str], str]]]
+
+    def __call__(self, new: str, start: int) -> str:
+        """Return new words in the case of the paragraph at an offset."""
+        write = next((write for first, end, write in self.paragraphs if first <= start < end), str)
+        return write(new)
+
+
 @lru_cache(maxsize=64)
 def read_cased(text: str) -> View:
-    """Return the view of a text, converted to sentence case if the text is entirely upper or lower case.
+    """Return the view of a text, with paragraphs that are entirely upper or lower case in sentence case.
 
     First names, titles, *I* and the first words of sentences are capitalised; other names cannot be recognised.
 
@@ -30,17 +44,29 @@ def read_cased(text: str) -> View:
         'Mary said that she was late.'
     """
     view = read_view.__wrapped__(text)  # this function has its own cache, so bypass the inner one
-    upper, lower = view.text.isupper(), view.text.islower()
-    if not (upper or lower):
+    if PARAGRAPH not in view.text and not (view.text.isupper() or view.text.islower()):
         return view
-    words = _WORD.findall(unaccented(view.text))
-    if len(words) < FEWEST or (lower and capitalised().isdisjoint(words)):
-        return view
-    cased = _sentence_case(view.text.lower())
-    write = str.upper if upper else str.lower
-    if cased == view.text or len(cased) != len(view.text) or write(cased) != view.text:
-        return view
-    return replace(view, text=cased, cased=write)
+    read: list[str] = []
+    changed = []
+    start = 0
+    for paragraph in view.text.split(PARAGRAPH):
+        cased = _in_sentence_case(paragraph) if paragraph.isupper() or paragraph.islower() else paragraph
+        if cased != paragraph:
+            changed.append((start, start + len(cased), str.upper if paragraph.isupper() else str.lower))
+        read.append(cased)
+        start += len(cased) + 1
+    return replace(view, text=PARAGRAPH.join(read), cased=_Cases(changed)) if changed else view
+
+
+def _in_sentence_case(text: str) -> str:
+    """Return a text of one case in sentence case, or unchanged if it is too short or has nothing to capitalise."""
+    upper = text.isupper()
+    words = _WORD.findall(unaccented(text))
+    if len(words) < FEWEST or (not upper and capitalised().isdisjoint(words)):
+        return text
+    cased = _sentence_case(text.lower())
+    reversible = len(cased) == len(text) and (cased.upper() if upper else cased.lower()) == text
+    return cased if reversible else text
 
 
 def _sentence_case(text: str) -> str:

@@ -12,7 +12,8 @@ from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL
 
 EITHER = "either"  # placeholder for the attribute of *he or she*
-ALTERNATIVE = (" or ", "/", " / ")  # separators between alternative words for a person
+# Separators between alternative words for a person, also after a possessive ending: *man's/woman's*.
+ALTERNATIVE = frozenset(ending + sign for ending in ("", "'s", "'") for sign in (" or ", "/", " / "))
 
 
 @dataclass(frozen=True)

@@ -6,28 +6,28 @@ form unless the next word shows a verb, and words with another sense change only
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import compress
 
 from fairlab.rewriting.english.agreement import article, possessive
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.edits import recase
-from fairlab.rewriting.english.everybody import ALTERNATIVE
 from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name, whole_name
-from fairlab.rewriting.english.lexical_actions import Action, WithAccents, surfaces
-from fairlab.rewriting.english.lexical_agreement import MODALS, agree, piece, piece_spans
+from fairlab.rewriting.english.lexical_actions import Action, WithAccents, join_alternatives, surfaces
+from fairlab.rewriting.english.lexical_agreement import MODALS, agree
 from fairlab.rewriting.english.people import is_people, is_person
+from fairlab.rewriting.english.pieces import piece_spans, split_words, with_gaps
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, SUBJECT, case_by_neighbours
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
+from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import fold
-from fairlab.text.view import Edit, View
+from fairlab.text.view import Edit, View, is_bare
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
-# Pattern that splits texts into words (even indices) and separators (odd indices).
-_split = re.compile(r"(\W+)").split
 _BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
+_JOINING = frozenset("-'’")
 _BE = frozenset("is was are were be been being am s re".split())
 
 
@@ -59,14 +59,14 @@ class LexicalRules:
         if table is None:
             table = self._table(lambda attribute: target if source in (None, attribute) else attribute)
             self.tables[target, source] = table
-        return self._run(read_cased(text), table, target, source)
+        return self._run(text, table, target, source)
 
     def exchange(self, text: str, other: dict[str, str]) -> str:
         """Return ``text`` with every attribute replaced by its value in ``other``."""
         table = self.tables.get(("", None))
         if table is None:
             table = self.tables["", None] = self._table(lambda attribute: other.get(attribute, attribute))
-        return self._run(read_cased(text), table, "")
+        return self._run(text, table, "")
 
     def _table(self, goal: Callable[[str], str]) -> dict[str, Action]:
         """Return the action for every spelling of every single-word form, and for the first words of longer ones."""
@@ -118,27 +118,33 @@ class LexicalRules:
                 return Action("subject" if changes_number else "plain", new, sense)
         return None
 
-    def _run(self, view: View, table: dict[str, Action], target: str, source: str | None = None) -> str:
-        """Return the original form of a view after rewriting its text with a table."""
-        text = view.text
-        pieces = _split(text)
-        if not text.isascii():
-            table = WithAccents(table)
-        elif table.keys().isdisjoint(pieces):  # faster than the steps below
-            return view.original
-        hits = [place for place, word in zip(range(0, len(pieces), 2), pieces[::2], strict=True) if word in table]
+    def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> str:
+        """Return a text rewritten with a table."""
+        if is_bare(text) and not (text.isupper() or text.islower()):
+            return self._run_read(text, None, table, target, source)
+        view = read_cased(text)
+        return self._run_read(view.text, view, table, target, source)
+
+    def _run_read(
+        self, text: str, view: View | None, listed: Mapping[str, Action], target: str, source: str | None
+    ) -> str:
+        """Return the original form of a text as it is read, rewritten; no view means that it is read unchanged."""
+        words = split_words(text)
+        table = listed if text.isascii() or all(map(str.isascii, words)) else WithAccents(listed)
+        hits = list(compress(range(0, 2 * len(words), 2), map(table.__contains__, words)))
         if not hits:
-            return view.original
+            return view.original if view else text
+        pieces = with_gaps(text, words)
         if target and target != NEUTRAL:
             neutral = [table[pieces[place]].neutral for place in hits]
             if any(neutral) and (not all(neutral) or self._several_people(pieces, hits[0])):
                 hits = [place for place, is_neutral in zip(hits, neutral, strict=True) if not is_neutral]
         kept = protected_spans(text, quotations=self.keep_quotations)
-        spans = piece_spans(pieces) if kept or not view.is_plain else []
+        spans = piece_spans(pieces) if kept or (view and not view.is_unchanged) else []
         if kept:
             hits = [place for place in hits if not any(start <= spans[place][0] < end for start, end in kept)]
         if target and ("/" in text or " or " in text.lower()):
-            hits = _join_alternatives(pieces, spans, hits, table)
+            hits = join_alternatives(pieces, spans, hits, table)
         hyphens = "-" in text
         work = _Work(self, pieces, target, source)
         for place, action in [(place, table[pieces[place]]) for place in hits]:
@@ -146,9 +152,8 @@ class LexicalRules:
                 pieces[place] = action.new
             elif action.kind != "same" and pieces[place]:  # empty: part of a longer term that has been rewritten
                 work.turn(place, action)
-        if view.is_plain:
-            made = "".join(pieces)
-            return view.cased(made) if view.cased else made
+        if view is None or view.is_unchanged:
+            return "".join(pieces)
         return view.write(
             Edit(*span, new) for span, new in zip(spans, pieces, strict=True) if new != text[slice(*span)]
         )
@@ -165,16 +170,16 @@ class _Work:
         self.taken: set[str] | None = None  # words that no new name may equal; collected at the first name
 
     def word(self, place: int) -> str:
-        """Return the word at an index, or an empty string beyond the ends."""
-        return piece(self.pieces, place)
+        """Return the word at an even index, or the separator at an odd one; an empty string beyond the ends."""
+        return self.pieces[place] if 0 <= place < len(self.pieces) else ""
 
-    def gap(self, place: int) -> str:
-        """Return the separator at an odd index, or an empty string beyond the ends."""
-        return piece(self.pieces, place)
+    gap = word
 
     def in_compound(self, place: int) -> bool:
         """Return whether a hyphen, or the ending of *don't*, joins the word to another word."""
         before, after = self.gap(place - 1), self.gap(place + 1)
+        if before not in _JOINING and after not in _JOINING:
+            return False
         if before == "'" and self.word(place - 2):  # D'Angelo
             return True
         if after in ("'", "’") and self.word(place + 2) in ("t", "T"):
@@ -191,7 +196,6 @@ class _Work:
             if self._turn_longer(place):
                 return
             kind = kind.removeprefix("longer").strip()
-            action = action._replace(kind=kind)
         joined = kind == "name" and "-" in (self.gap(place - 1), self.gap(place + 1)) and self._joined_name(place)
         if not kind or kind == "same" or (not joined and self.in_compound(place)):
             return
@@ -227,9 +231,10 @@ class _Work:
 
     def _turn_ambiguous(self, place: int, action: Action) -> None:
         found, goal = self.pieces[place], action.new
-        case = case_by_neighbours(
-            found.lower(), self.gap(place + 1), self.word(place + 2).lower(), self.word(place + 4).lower()
-        )
+        gap = self.gap(place + 1)
+        if gap == ") " and self.gap(place - 1).endswith("("):  # (her) bag
+            gap = " "
+        case = case_by_neighbours(found.lower(), gap, self.word(place + 2).lower(), self.word(place + 4).lower())
         row = self.rules.vocabulary.pronouns[case]
         self.pieces[place] = match_case(found, self.rules.vocabulary.form(row, goal))
 
@@ -283,6 +288,7 @@ class _Work:
         says = (
             following in ("said", "was", "is", "had", "has", "s", "would", "says", "asked")
             and self.word(place - 2) != ""
+            and PARAGRAPH not in self.gap(place - 1)
         )
         other = bool(known and known.other_sense and not (says and known.other_sense in ("surname", "word")))
         listed = beside.before.casefold() in BEFORE_FIRST_NAMES or any(
@@ -361,32 +367,6 @@ class _Work:
         if self.pieces[first][:1].isupper() and (first == 0 or self.gap(first - 1)[:1] in ".!?"):
             self.pieces[last + 2] = following[:1].upper() + following[1:]
         return ""
-
-
-def _join_alternatives(
-    pieces: list[str], spans: list[tuple[int, int]], hits: list[int], table: dict[str, Action]
-) -> list[int]:
-    """Keep only the second pronoun of *he or she* and *his/her*; return the indices of the remaining hits."""
-    places: list[int] = []
-    joined = set[int]()
-    removed = 0
-    for hit in hits:
-        place = hit - removed
-        first = places[-1] if places else place
-        senses = [table[pieces[place]].sense for place in (first, place)]
-        alike = all(sense.pos == "pronoun" for sense in senses) or senses[0].entry is senses[1].entry
-        between = "".join(pieces[first + 1 : place]).lower()
-        differ = senses[0].attribute != senses[1].attribute and first not in joined
-        if alike and differ and between in ALTERNATIVE:
-            joined.add(first)
-            pieces[first] = match_case(pieces[first], pieces[place])
-            if spans:
-                spans[first] = (spans[first][0], spans[place][1])
-            del pieces[first + 1 : place + 1], spans[first + 1 : place + 1]
-            removed += place - first
-        else:
-            places.append(place)
-    return places
 
 
 def _listed(vocabulary: Vocabulary, sense: Sense, term: str) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from fairlab.rewriting.english.everybody import ALTERNATIVE
 from fairlab.rewriting.english.vocabulary import Sense
 from fairlab.text.folding import unaccented
+from fairlab.text.words import match_case
 
 
 class Action(NamedTuple):
@@ -17,16 +20,45 @@ class Action(NamedTuple):
     neutral: bool = False  # a neutral form of one word that is converted back to an attribute
 
 
-class WithAccents(dict[str, Action]):
+class WithAccents:
     """Table that also finds accented words by their plain letters."""
 
-    def __contains__(self, word: object) -> bool:
-        return super().__contains__(word) or super().__contains__(unaccented(str(word)))
+    def __init__(self, table: Mapping[str, Action]) -> None:
+        self.table = table
 
-    def __missing__(self, word: str) -> Action:
-        return super().__getitem__(unaccented(word))
+    def __contains__(self, word: str) -> bool:
+        return word in self.table or (not word.isascii() and unaccented(word) in self.table)
+
+    def __getitem__(self, word: str) -> Action:
+        return self.table[word] if word in self.table else self.table[unaccented(word)]
 
 
 def surfaces(form: str) -> set[str]:
     """Return the spellings of a form: as listed, in lower case, capitalised, in capitals."""
     return {form, form.lower(), form[:1].upper() + form[1:], form.upper()}
+
+
+def join_alternatives(
+    pieces: list[str], spans: list[tuple[int, int]], hits: list[int], table: Mapping[str, Action] | WithAccents
+) -> list[int]:
+    """Keep only the second pronoun of *he or she* and *his/her*; return the indices of the remaining hits."""
+    places: list[int] = []
+    joined = set[int]()
+    removed = 0
+    for hit in hits:
+        place = hit - removed
+        first = places[-1] if places else place
+        senses = [table[pieces[place]].sense for place in (first, place)]
+        alike = all(sense.pos == "pronoun" for sense in senses) or senses[0].entry is senses[1].entry
+        between = "".join(pieces[first + 1 : place]).lower()
+        differ = senses[0].attribute != senses[1].attribute and first not in joined
+        if alike and differ and between in ALTERNATIVE:
+            joined.add(first)
+            pieces[first] = match_case(pieces[first], pieces[place])
+            if spans:
+                spans[first] = (spans[first][0], spans[place][1])
+            del pieces[first + 1 : place + 1], spans[first + 1 : place + 1]
+            removed += place - first
+        else:
+            places.append(place)
+    return places

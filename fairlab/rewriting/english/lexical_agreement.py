@@ -5,9 +5,6 @@ A text is a list of words (even indices) and separators (odd indices), and is ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import accumulate
-
 from fairlab.rewriting.english.agreement import (
     PLURAL,
     SINGULAR,
@@ -16,6 +13,7 @@ from fairlab.rewriting.english.agreement import (
     singular_verb,
     takes_have,
 )
+from fairlab.rewriting.english.pieces import piece
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED
 from fairlab.text.words import match_case
 
@@ -25,17 +23,6 @@ ADVERBS = frozenset(
 )
 _OPENERS = frozenset("what where why how when who whom which or and but so if that than as".split()) | {""}
 _AFTER_VERBS = NOT_POSSESSED | frozenset("one two three more most much many his her".split())
-
-
-def piece_spans(pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the start and end of every piece in the concatenated text."""
-    ends = list(accumulate(map(len, pieces)))
-    return list(zip([0, *ends], ends, strict=False))
-
-
-def piece(pieces: list[str], place: int) -> str:
-    """Return the piece at an index, or an empty string beyond the ends."""
-    return pieces[place] if 0 <= place < len(pieces) else ""
 
 
 def agree(pieces: list[str], place: int, *, third_person: bool) -> None:

@@ -38,6 +38,8 @@ _PEOPLE = frozenset(
     regent superintendent dissident recipient proponent adherent student's patient's
     crew team squad choir cast troupe band orchestra ensemble duo trio quartet jury workforce
     hipster protester demonstrator shopper bride bridegroom goalkeeper athlete gymnast acrobat
+    seamstress barista notary notaries actuary actuaries paralegal midwife midwives concierge valet bailiff sheriff
+    steward stewardess waitress actress hostess heiress governess apprentice cadet envoy pundit tycoon sommelier
     everyone somebody anybody anyone nobody everybody artists nurse cashier electrician architect physician onlooker
     """.split()
 )

@@ -111,6 +111,11 @@ def case_by_syntax(token: Any) -> str:
         and "best" in (following.lower_, then.lower_ if then is not None else "")
     ):
         return POSSESSIVE  # she does her very best
+    if following is not None and following.text == ")" and _is_opened(token):  # (his/her) bag
+        following = then
+        then = token.nbor(3) if token.i + 3 < len(token.doc) else None
+        if following is not None and following.tag_[:1] in ("N", "J"):
+            return POSSESSIVE
     if following is None or following.is_space or following.tag_ in (".", ",", ":", "-RRB-", "''"):
         return alone
     if following.lower_ in _DETERMINERS or following.tag_ in ("PRP", "PRP$", "DT", "MD", "TO", "WDT", "WP", "WRB"):
@@ -124,3 +129,13 @@ def case_by_syntax(token: Any) -> str:
     if token.tag_ == "PRP$":
         return POSSESSIVE if following.tag_[:2] in ("NN", "JJ", "VB", "CD", "RB", "``", "FW", "PO") else alone
     return alone
+
+
+def _is_opened(token: Any) -> bool:
+    """Return whether a bracket opens before a pronoun, or before alternatives of which it is the last."""
+    for before in reversed(token.doc[max(0, token.i - 5) : token.i]):
+        if before.text == "(":
+            return True
+        if before.lower_ not in ("/", "or", "his", "her", "their"):
+            return False
+    return False

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import string
 from functools import cache
 
 from fairlab.lexicons.names import load_not_people
 
 # Marks: each match has at least one. Most texts do not have any, and this check is cheaper than the pattern.
 _MARKS = ("`", "@", "#", "<", "/", "_", "www.", "()")
+# Characters of which no mark and no quotation consists; most texts have no other ones.
+_BARE = (string.ascii_letters + string.digits + " ,.':;?!-").encode()
 _PROTECTED = re.compile(
     r"```.*?```"  # fenced code
     r"|``(?:(?!'')[^`\n])+``"  # inline code; not a quotation written as ``so''
@@ -36,6 +39,8 @@ def protected_spans(text: str, *, quotations: bool = False) -> list[tuple[int, i
         text: Text to search.
         quotations: Whether all quotations are protected; else only quoted titles of works and single pronouns are.
     """
+    if text.isascii() and not text.encode().translate(None, _BARE) and "www." not in text:
+        return []
     found = [match.span() for match in _PROTECTED.finditer(text)] if any(mark in text for mark in _MARKS) else []
     if '"' not in text and "“" not in text and "``" not in text:
         return found

@@ -259,17 +259,21 @@ class RuleRewriter:
     def chains(self, texts: Sequence[str], words: Sequence[str | int]) -> list[list[tuple[int, int]]]:
         """Return, for every text, the start and end of all words that mean the same person as the selected one.
 
+        A text with a word that is joined to others has none.
+
         Args:
             texts: Texts to search.
             words: Selected word of each text, or the offset of its first character.
         """
-        found = []
+        found: list[list[tuple[int, int]]] = []
         views = [read_cased(text) for text in texts]
         for view, doc, word in zip(views, parse_views(views), words, strict=True):
-            marked = [
-                (m.start, m.end, m.sense.attribute)
-                for m in self.finder.find(view.text, Syntax(doc, self.vocabulary.lexicon.people))
-            ]
+            try:
+                mentions = self.finder.find(view.text, Syntax(doc, self.vocabulary.lexicon.people))
+            except Unaligned:
+                found.append([])
+                continue
+            marked = [(m.start, m.end, m.sense.attribute) for m in mentions]
             people = Coreference(doc, marked)
             found.append([view.span(*span) for span in people.spans(people.at(_offset(view, word)))])
         return found

@@ -227,7 +227,14 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
     return _adjective_stands(word, other, beside, token, syntax)
 
 
+_ONE_OF_MANY = frozenset("a an another this each every".split())
+
+
 def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+    one = beside.before.casefold() in _ONE_OF_MANY
+    if other == "language" and (one or beside.after == "who"):  # a German, this German, the German who
+        misread = token.head.lower_ == "left" or (one and token.head.tag_ == "NNS")  # this German prefers
+        return misread or not syntax.modifies_later(token)
     if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside, begins_sentence(token))):
         return False
     if word[:1].isupper() and not word.isupper() and not begins_sentence(token) and other in _NEVER_CAPITALISED:

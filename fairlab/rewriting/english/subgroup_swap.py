@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 
 from fairlab.lexicons import Lexicon
-from fairlab.rewriting.english.lexical_agreement import agree, piece
+from fairlab.rewriting.english.lexical_agreement import agree
+from fairlab.rewriting.english.pieces import piece
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, OBJECT, POSSESSIVE, case_by_neighbours
 from fairlab.text.view import Edit, read_view
 from fairlab.text.words import Span, TermFinder, match_case, word_pieces

@@ -62,7 +62,8 @@ class WordSwap:
             last = edits[-1] if edits else None
             between = view.text[last.end : span.start].lower() if last else ""
             both = len({*targets.values()}) == 1 and last is not None and before != source
-            if last and both and (between == "/" or (between == " or " and last.new.lower() == new.lower())):
+            same = last is not None and between == " or " and last.new.lower() == new.lower()
+            if last and both and (same or between in ("/", "'s/", "'/")):
                 kept = last.new if before == target else new  # if either of two forms fits, keep the original one
                 edits[-1] = Edit(last.start, span.end, match_case(last.new, kept))
             else:
