@@ -10,7 +10,8 @@ from fairlab.record import Reading
 
 ALPHA = 0.05
 TELLING = 10.0  # points; a larger smallest detectable gap leaves the question open
-FLIPS, MEAN, PLAIN = "excess_flips", "excess_mean_change", "_gap"
+FLIPS, MEAN, GAP = "excess_flips", "excess_mean_change", "_gap"
+SHIFTS = ("shift", "score_shift")  # which may go either way
 OFF_BY = {
     "accuracy": "accuracy",
     "false_positive_rate": "false-positive rate",
@@ -42,7 +43,7 @@ class Tested:
     def found(self) -> bool:
         """Whether a gap was found: p-value below 0.05 after Holm, in the unfair direction."""
         p = self.reading.p_holm
-        return p is not None and p < ALPHA and self.reading.value > 0
+        return p is not None and p < ALPHA and (self.reading.value > 0 or self.reading.quantity in SHIFTS)
 
     def is_within(self, margin: float) -> bool:
         """Return whether the whole 95 % interval lies within the margin, in points."""
@@ -63,11 +64,11 @@ def answer_of(readings: Sequence[Reading], margin: float | None = None) -> Answe
     values = {(one.subset, one.quantity): one.value for one in readings}
     tests = [Tested(one, _detectable(one, values)) for one in readings if one.p is not None]
     lines = [_line(one) for one in sorted(tests, key=lambda one: not one.found)]
-    found = [one for one in tests if one.found]
+    found = [one for one in tests if one.found and not (margin is not None and one.is_within(margin))]
     if not tests:
         return Answer("Cannot tell: no text names people that the rules can change, and there are no groups.", [])
     if found:
-        first = max(found, key=lambda one: one.reading.value)
+        first = max(found, key=lambda one: abs(one.reading.value))
         more = f", and {len(found) - 1} more of {len(tests)} tests found a gap" if len(found) > 1 else ""
         return Answer(f"No, people are not treated alike: {_said(first)}{more}.", lines)
     if margin is not None and all(one.is_within(margin) for one in tests):
@@ -89,16 +90,18 @@ def answer_of(readings: Sequence[Reading], margin: float | None = None) -> Answe
 
 
 def _detectable(reading: Reading, values: dict[tuple[str, str], float]) -> float:
-    name = reading.quantity.removeprefix("excess_").removesuffix(PLAIN)
+    name = reading.quantity.removeprefix("excess_").removesuffix(GAP)
     return values.get((reading.subset, f"detectable_{name}"), math.nan)
 
 
 def _what(reading: Reading) -> str:
     if reading.quantity == FLIPS:
         return f"an excess of changed predictions with {reading.subset}"
+    if reading.quantity in SHIFTS:
+        return f"a shift of probabilities with {reading.subset}"
     if reading.quantity == MEAN:
         return f"a change of scores with {reading.subset}"
-    return f"a gap in {OFF_BY[reading.quantity.removesuffix(PLAIN)]} between groups of {reading.subset}"
+    return f"a gap in {OFF_BY[reading.quantity.removesuffix(GAP)]} between groups of {reading.subset}"
 
 
 def _said(one: Tested) -> str:
@@ -108,6 +111,10 @@ def _said(one: Tested) -> str:
         return f"changing {reading.subset} changes more predictions than other changes of the text, by {numbers}"
     if reading.quantity == MEAN:
         return f"changing {reading.subset} moves scores more than other changes of the text, by {reading.value:.3g}"
+    if reading.quantity in SHIFTS:
+        what = "score" if reading.quantity == "score_shift" else "probability of the last label"
+        numbers = numbers if reading.quantity == "shift" else f"{reading.value:.3g}, p {reading.p_holm:.2g} after Holm"
+        return f"turning {reading.subset.replace('_', ' ')} moves the {what} by {numbers}"
     return f"{_what(reading).removeprefix('a ')} is {numbers}"
 
 

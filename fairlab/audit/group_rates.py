@@ -112,7 +112,8 @@ def group_rates(of_label: Binary, members: Members) -> list[Rate]:
     gaps = [_gap(values[place], draws[:, place]) for place in odds]
     if not any(math.isnan(value) for value, _ in gaps):
         both = np.maximum(gaps[0][1], gaps[1][1])
-        found.append(Rate("", "equalized_odds", max(value for value, _ in gaps), both, len(of_label.truth)))
+        n = int(members.member_NK.any(axis=1).sum())
+        found.append(Rate("", "equalized_odds", max(value for value, _ in gaps), both, n))
     return [one for one in [*found, *_aucs(of_label, members)] if math.isfinite(one.value)]
 
 

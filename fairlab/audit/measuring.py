@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from fairlab.audit.classifiers import AnyClassifier
 from fairlab.audit.data import Labelled
 from fairlab.audit.described import AUDIT, DESCRIPTION, slug
-from fairlab.audit.excess import Corrections, excess_of
+from fairlab.audit.excess import POWER_Z, Corrections, excess_of
 from fairlab.audit.outputs import cuts_of, outputs_of, predicted
 from fairlab.audit.pairs import Pair, Pairs
 from fairlab.audit.rates_by_group import group_quantities
@@ -26,7 +27,7 @@ from fairlab.metrics.bootstrap import RESAMPLES, mean_draws
 from fairlab.metrics.significance import holm, wilson_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
-from fairlab.types import ItemTexts
+from fairlab.types import NEUTRAL, ItemTexts
 
 Array = NDArray[np.float64]
 FEWEST = 10  # pairs of a part, such as one direction of change, that is given on its own
@@ -154,6 +155,8 @@ class Audit(Benchmark):
         if not score:
             sheet = _corrections(one, answers, of_axis) if of_axis else None
             yield from _excess(one.axis, answers, sheet)
+        if score or (self.data.kind == "one" and len(self.data.labels) == 2):
+            yield from _shifts(one, answers, 1.0 if score else 100.0)
         parts = [f"{one.axis}_{pair.source}_{pair.target}" for pair in one.pairs]
         gold = [f"{one.axis}_label_{self.data.named_truth(pair.row)}" for pair in one.pairs]
         for names in (parts, gold if not score else []):
@@ -210,6 +213,26 @@ def _changes(
     p = sign_flip_p(moved - control_moved) if score and tested else None
     more = {} if tested else {"headline": False}
     yield quantity(_mean, scale * (moved - control_moved), subset=subset, name=f"excess_{kind}", p=p, **more)
+
+
+def _shifts(one: Pairs, answers: Answers, scale: float) -> Iterator[Quantity]:
+    """Yield, for any two attributes, how far the last output moves from the first to the second, less the control.
+
+    A change from the second attribute to the first counts with the opposite sign.
+    """
+    order = (NEUTRAL, *one.attributes)
+    first, after, control = (side[:, -1] for side in answers.outputs)
+    for low, high in combinations(order, 2):
+        signs = np.array([{(low, high): 1, (high, low): -1}.get((pair.source, pair.target), 0) for pair in one.pairs])
+        chosen = signs != 0
+        if chosen.sum() < FEWEST:
+            continue
+        moved = scale * (signs * ((after - first) - (control - first)))[chosen]
+        kind = "score_shift" if scale == 1 else "shift"
+        yield quantity(_mean, moved, subset=f"{one.axis}_{low}_to_{high}", name=kind, p=sign_flip_p(moved))
+        smallest = POWER_Z * moved.std(ddof=1) / math.sqrt(len(moved))
+        if scale != 1:
+            yield _plain(f"{one.axis}_{low}_to_{high}", "detectable_shift", smallest, len(moved))
 
 
 def _excess(subset: str, answers: Answers, sheet: Corrections | None) -> Iterator[Quantity]:

@@ -41,6 +41,7 @@ class Pairs:
 
     Attributes:
         axis: Name of the axis.
+        attributes: Its attributes.
         pairs: At most one pair per row.
         people: Number of rows in which a person's attribute was found.
         rows: Number of rows.
@@ -49,6 +50,7 @@ class Pairs:
     """
 
     axis: str
+    attributes: tuple[str, ...]
     pairs: list[Pair]
     people: int
     rows: int
@@ -88,7 +90,7 @@ def make_pairs(
         control, count = control_of(before, after, f"{seed}:{lexicon.axis}:{k}")
         words = sum(changed_words(*both) for both in zip(before, after, strict=True))
         pairs.append(Pair(k, lexicon.axis, choice.source, choice.target, before, after, control, words, count))
-    return Pairs(lexicon.axis, pairs, len(chosen), len(texts), dict(faults), lexicon.error_rate)
+    return Pairs(lexicon.axis, lexicon.attributes, pairs, len(chosen), len(texts), dict(faults), lexicon.error_rate)
 
 
 def refuse_without_people(found: Sequence[Pairs], name: str) -> None:

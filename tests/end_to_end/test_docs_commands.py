@@ -9,6 +9,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import pandas
 import pytest
 from datasets import Dataset, DatasetDict
 
@@ -50,6 +51,7 @@ def _place(tmp_path):
     shutil.copytree(OWN_AXIS, tmp_path / "docs" / "own_axis")
     write_rows(tmp_path / "texts.jsonl", [{"text": text} for text in PERSONS])
     write_rows(tmp_path / "FILE.jsonl", [one | {"text": one["claim"]} for one in claims(60)])
+    _audited(tmp_path)
     (tmp_path / "pairs.csv").write_text("premise,hypothesis\n" + "".join(f"{text},{text}\n" for text in PERSONS))
     pairs = [
         (f"He saw the {WORDS[k % 11]} {k}.", "He", "woman", f"She saw the {WORDS[k % 11]} {k}.") for k in range(24)
@@ -69,6 +71,31 @@ def _place(tmp_path):
         (tmp_path / "data" / task).mkdir()
         write_rows(tmp_path / "data" / task / "train.jsonl", rows)
     write_rows(tmp_path / "data" / "measured" / "test.jsonl", claims(20, 100))
+
+
+def _audited(folder):
+    """What a reader of the page on audits would have: reviews, comments, and models of both."""
+    labels = ("negative", "neutral", "positive")
+    people = [f"{who} told {other} of number {k}." for k in range(40) for who, other in (("She", "him"), ("He", "her"))]
+    rows = [f'"{text}",{labels[k % 3]}' for k, text in enumerate(people)]
+    (folder / "reviews.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    sexes = ["f" if text.startswith("She") else "m" for text in people]
+    table = {"comment": people, "toxic": [k % 5 % 2 for k in range(len(people))], "sex": sexes}
+    pandas.DataFrame(table).to_parquet(folder / "comments.parquet")
+    (folder / "my_model.py").write_text(MODEL)
+
+
+MODEL = """
+import pandas
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+rows = pandas.read_parquet("comments.parquet")
+pipeline, newer = (
+    make_pipeline(CountVectorizer(), LogisticRegression(C=c)).fit(rows.comment, rows.toxic) for c in (1, 10)
+)
+"""
 
 
 def inferences(count):
