@@ -23,6 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 
 import fairlab
+from fairlab.audit.pairs import make_pairs as turned_people
 
 FOLDER = Path(__file__).parent
 DATA = Path(os.environ["FAIRLAB_DATA"])
@@ -74,6 +75,26 @@ SETS: dict[str, Callable[[], tuple[pandas.DataFrame, pandas.DataFrame, dict[str,
 }
 
 
+def with_copies(train: pandas.DataFrame) -> pandas.DataFrame:
+    """Return training rows and their copies with one person turned, as fairtuning trains on."""
+    pairs = turned_people([[text] for text in train["text"]], "gender", mode="lexical").pairs
+    copies = pandas.DataFrame([{"text": one.after[0], "label": train["label"].iloc[one.row]} for one in pairs])
+    return pandas.concat([train[["text", "label"]], copies])
+
+
+def mended() -> None:
+    """Audit the biographies' classifier beside one that was trained on changed people too, paired."""
+    train, measured, settings = biographies()
+    both = with_copies(train)
+    models = {
+        "plain": pipeline().fit(train["text"], train["label"]),
+        "with copies": pipeline().fit(both["text"], both["label"]),
+    }
+    found = fairlab.audit(models, measured, mode="lexical", **settings)
+    print("mended", found, sep="\n", flush=True)
+    found.save(FOLDER / "records" / "mended")
+
+
 def main() -> None:
     """Train, audit, and write records and flips."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -88,6 +109,7 @@ def main() -> None:
         chosen = flips[flips["changed"] == 1].groupby("benchmark").head(READ)
         (FOLDER / "flips").mkdir(exist_ok=True)
         chosen.head(READ).to_csv(FOLDER / "flips" / f"{name}.csv", index=False)
+    mended()
 
 
 if __name__ == "__main__":

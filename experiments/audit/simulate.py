@@ -51,7 +51,7 @@ def simulated(rng: np.random.Generator, bias: float, noise: float, *, listed: bo
 
 
 def coverage(rng: np.random.Generator, k: int) -> bool:
-    """Return whether the interval of a biased classifier's audit holds the planted size; every second cue is unlisted."""
+    """Return whether a biased classifier's interval holds the planted size; every second cue is unlisted."""
     bias, noise = rng.uniform(0.05, 0.3), rng.uniform(0.01, 0.1)
     found = simulated(rng, bias, noise, listed=k % 2 == 0, sheet=True)
     return found.low <= bias * (1 - noise) <= found.high

@@ -105,7 +105,7 @@ def group_rates(of_label: Binary, members: Members) -> list[Rate]:
             for k, group in enumerate(members.names)
             if counts[place, k]
         ]
-        tested = _equality_p(of_label, members, name) if name in TESTED else None
+        tested = equality_p(of_label, members, name) if name in TESTED else None
         n = int(counts[place].sum())
         found.append(Rate("", f"{name}_gap", *_gap(values[place], draws[:, place]), n, tested))
     odds = [RATES.index("false_positive_rate"), RATES.index("false_negative_rate")]
@@ -168,7 +168,7 @@ def _gap(values: Array, draws: Array) -> tuple[float, Array]:
     return float(largest_gap(values)), largest_gap(draws)
 
 
-def _equality_p(of_label: Binary, members: Members, name: str) -> float | None:
+def equality_p(of_label: Binary, members: Members, name: str) -> float | None:
     """Return the p-value of the permutation test of a rate's gap, exact but for 2,000 drawn permutations.
 
     The rows that the rate is over exchange their groups, so that the hits of each group are multivariate
