@@ -9,7 +9,7 @@ from typing import Any
 
 from fairlab.api.loading import load, model_name
 from fairlab.api.results import Results
-from fairlab.audit.answer import Answer
+from fairlab.audit.answer import AuditAnswer
 from fairlab.audit.classifiers import AnyClassifier, as_classifier
 from fairlab.audit.running import Settings, audit_models
 from fairlab.record import Record
@@ -76,9 +76,9 @@ class Audited(Results):
     """Results of an audit, with its answer."""
 
     @property
-    def answers(self) -> dict[str, Answer]:
+    def answers(self) -> dict[str, AuditAnswer]:
         """Return the answer to whether people are treated alike, by model; the label of a single model is empty."""
-        return {label: Answer(**one) for label, one in self.record.provenance["answers"].items()}
+        return {label: AuditAnswer(**one) for label, one in self.record.provenance["answers"].items()}
 
     @property
     def sentence(self) -> str:

@@ -20,7 +20,7 @@ OFF_BY = {
 
 
 @dataclass(frozen=True)
-class Answer:
+class AuditAnswer:
     """Answer to whether a classifier treats people alike.
 
     Attributes:
@@ -50,7 +50,7 @@ class Tested:
         return max(abs(self.reading.low), abs(self.reading.high)) <= margin
 
 
-def answer_of(readings: Sequence[Reading], margin: float | None = None) -> Answer:
+def answer_of(readings: Sequence[Reading], margin: float | None = None) -> AuditAnswer:
     """Answer whether people are treated alike.
 
     A gap that was found is named first. If none was found, the sentence says which gap would have been, because no
@@ -66,23 +66,25 @@ def answer_of(readings: Sequence[Reading], margin: float | None = None) -> Answe
     lines = [_line(one) for one in sorted(tests, key=lambda one: not one.found)]
     found = [one for one in tests if one.found and not (margin is not None and one.is_within(margin))]
     if not tests:
-        return Answer("Cannot tell: no text names people that the rules can change, and there are no groups.", [])
+        return AuditAnswer("Cannot tell: no text names people that the rules can change, and there are no groups.", [])
     if found:
         first = max(found, key=lambda one: abs(one.reading.value))
         more = f", and {len(found) - 1} more of {len(tests)} tests found a gap" if len(found) > 1 else ""
-        return Answer(f"No, people are not treated alike: {_said(first)}{more}.", lines)
+        return AuditAnswer(f"No, people are not treated alike: {_said(first)}{more}.", lines)
     if margin is not None and all(one.is_within(margin) for one in tests):
-        return Answer(f"Yes, within the margin: every gap is at most {margin:g} points with 95 % confidence.", lines)
+        return AuditAnswer(
+            f"Yes, within the margin: every gap is at most {margin:g} points with 95 % confidence.", lines
+        )
     vague = [one for one in tests if not one.detectable <= TELLING]
     if vague:
         worst = max(vague, key=lambda one: one.detectable if math.isfinite(one.detectable) else math.inf)
-        return Answer(
+        return AuditAnswer(
             f"Cannot tell: no gap was found, but {_what(worst.reading)} would have been found only from "
             f"{worst.detectable:.2g} points on; more labelled texts about people would tell.",
             lines,
         )
     largest = max(one.detectable for one in tests)
-    return Answer(
+    return AuditAnswer(
         f"No difference was found, which is not equality: gaps from {largest:.2g} points on would have been found "
         "(power 80 %).",
         lines,

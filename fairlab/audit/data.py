@@ -24,7 +24,7 @@ MOST_LABELS = 100  # distinct values of a label column; more are scores or ids
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledRows:
     """Rows with what is true of them.
 
     Attributes:
@@ -90,7 +90,7 @@ def labelled(
     group: str | Sequence[str] | None,
     labels: Sequence[str],
     kind: Kind | None,
-) -> Labelled:
+) -> LabelledRows:
     """Return rows with their labels and groups.
 
     Args:
@@ -114,7 +114,7 @@ def labelled(
         truth, names, found = _of_one_column(name, rows, label, labels, kind)
     else:
         truth, names, found = _of_columns(name, rows, list(label), labels)
-    return Labelled([row.id for row in rows], [row.fields for row in rows], truth, names, found, groups)
+    return LabelledRows([row.id for row in rows], [row.fields for row in rows], truth, names, found, groups)
 
 
 def _column(name: str, rows: Sequence[Row], column: str) -> list[Any]:

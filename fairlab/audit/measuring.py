@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.audit.classifiers import AnyClassifier
-from fairlab.audit.data import Labelled
+from fairlab.audit.data import LabelledRows
 from fairlab.audit.described import AUDIT, DESCRIPTION, slug
 from fairlab.audit.excess import POWER_Z, Corrections, excess_of
 from fairlab.audit.outputs import cuts_of, outputs_of, predicted
@@ -35,7 +35,7 @@ VALUES = ["changed", "changed in control", "change of score", "change in control
 
 
 @dataclass(frozen=True)
-class Answers:
+class PairOutputs:
     """Outputs of the model on the pairs of one axis.
 
     Attributes:
@@ -77,7 +77,7 @@ class Audit(Benchmark):
         sheet: Pairs that were read by a person, each with its right rewrite, or None if that is unknown.
     """
 
-    data: Labelled
+    data: LabelledRows
     pairs: Sequence[Pairs]
     threshold: float = 0.5
     sheet: Sequence[tuple[Pair, list[str] | None]] = ()
@@ -109,7 +109,7 @@ class Audit(Benchmark):
             cut = slice(start, start + len(one))
             start += len(one)
             first, second, third = ((labels[part][cut], outputs[part][cut]) for part in parts)
-            answers = Answers(first[0], second[0], third[0], (first[1], second[1], third[1]))
+            answers = PairOutputs(first[0], second[0], third[0], (first[1], second[1], third[1]))
             quantities += self._of_axis(one, answers, read)
             notes += _notes(one, [pair for pair, _ in read if pair.axis == one.axis])
             if len(one):
@@ -132,7 +132,7 @@ class Audit(Benchmark):
                 found.append(ItemTexts(one.axis, VALUES, ids, texts, part=one.axis, groups=gold))
         return found
 
-    def _items(self, axis: str, answers: Answers) -> NDArray[np.float32]:
+    def _items(self, axis: str, answers: PairOutputs) -> NDArray[np.float32]:
         """Return the values of each pair (P, V), those whose prediction changes first."""
         changed, control = answers.changed
         moved, control_moved = answers.moved(self.data.kind == "score")
@@ -140,7 +140,7 @@ class Audit(Benchmark):
         sides = [_position(side) for side in (answers.before, answers.after, answers.control)]
         return np.stack([changed, control, moved, control_moved, *sides], axis=1)[order].astype(np.float32)
 
-    def _of_axis(self, one: Pairs, answers: Answers, read: Sequence[tuple[Pair, Any]]) -> Iterator[Quantity]:
+    def _of_axis(self, one: Pairs, answers: PairOutputs, read: Sequence[tuple[Pair, Any]]) -> Iterator[Quantity]:
         """Yield the quantities of an axis, and of its parts by direction and by true label."""
         share = np.zeros(one.rows)
         share[: one.people] = 100.0
@@ -187,12 +187,12 @@ def _mean(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
     return values.mean(axis=axis)
 
 
-def _accuracy(labels: Array, data: Labelled) -> Quantity:
+def _accuracy(labels: Array, data: LabelledRows) -> Quantity:
     return quantity(_mean, 100.0 * ~_differs(labels, data.truth), subset="all", name="model_accuracy")
 
 
 def _changes(
-    subset: str, answers: Answers, chosen: NDArray[np.bool_], score: bool, *, tested: bool
+    subset: str, answers: PairOutputs, chosen: NDArray[np.bool_], score: bool, *, tested: bool
 ) -> Iterator[Quantity]:
     """Yield shares of changed predictions and changes of scores over some pairs."""
     moved, control_moved = (side[chosen] for side in answers.moved(score))
@@ -215,7 +215,7 @@ def _changes(
     yield quantity(_mean, scale * (moved - control_moved), subset=subset, name=f"excess_{kind}", p=p, **more)
 
 
-def _shifts(one: Pairs, answers: Answers, scale: float) -> Iterator[Quantity]:
+def _shifts(one: Pairs, answers: PairOutputs, scale: float) -> Iterator[Quantity]:
     """Yield, for any two attributes, how far the last output moves from the first to the second, less the control.
 
     A change from the second attribute to the first counts with the opposite sign.
@@ -235,7 +235,7 @@ def _shifts(one: Pairs, answers: Answers, scale: float) -> Iterator[Quantity]:
             yield _plain(f"{one.axis}_{low}_to_{high}", "detectable_shift", smallest, len(moved))
 
 
-def _excess(subset: str, answers: Answers, sheet: Corrections | None) -> Iterator[Quantity]:
+def _excess(subset: str, answers: PairOutputs, sheet: Corrections | None) -> Iterator[Quantity]:
     """Yield the excess over the control with its test, corrected by the sheet, and the smallest detectable one."""
     changed, control = answers.changed
     found = excess_of(changed, control, sheet)
@@ -251,7 +251,7 @@ def _plain(subset: str, name: str, value: float, n: int) -> Quantity:
     return Quantity(subset, name, value, np.full(RESAMPLES, math.nan), n, interval=(value, value))
 
 
-def _corrections(one: Pairs, answers: Answers, read: Sequence[tuple[Pair, Any]]) -> Corrections:
+def _corrections(one: Pairs, answers: PairOutputs, read: Sequence[tuple[Pair, Any]]) -> Corrections:
     """Compare the changes of the sheet's pairs with those in the person's rewrites."""
     place = {pair.row: k for k, pair in enumerate(one.pairs)}
     changed = answers.changed[0]

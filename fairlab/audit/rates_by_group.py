@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.audit.data import Labelled
+from fairlab.audit.data import LabelledRows
 from fairlab.audit.described import slug
 from fairlab.audit.group_rates import (
     SMALLEST,
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 FOUND = "people"  # beginning of the names of groups that the lexicon found
 
 
-def group_quantities(data: Labelled, labels: Array, outputs: Array) -> tuple[list[Quantity], list[str]]:
+def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple[list[Quantity], list[str]]:
     """Return the quantities of all groups, in percent or points, and notes on small groups.
 
     Args:
@@ -63,7 +63,7 @@ def group_quantities(data: Labelled, labels: Array, outputs: Array) -> tuple[lis
     return found, notes
 
 
-def binaries(data: Labelled, labels: Array, outputs: Array) -> Iterator[tuple[str, Binary]]:
+def binaries(data: LabelledRows, labels: Array, outputs: Array) -> Iterator[tuple[str, Binary]]:
     """Yield name and predictions of each label; of two exclusive labels, those of the second alone."""
     for place, name in enumerate(data.labels):
         if data.kind == "several":
@@ -73,7 +73,7 @@ def binaries(data: Labelled, labels: Array, outputs: Array) -> Iterator[tuple[st
             yield name, Binary(truth, predicted, outputs[:, place])
 
 
-def _of_labels(column: str, members: Members, data: Labelled, labels: Array, outputs: Array) -> Iterator[Quantity]:
+def _of_labels(column: str, members: Members, data: LabelledRows, labels: Array, outputs: Array) -> Iterator[Quantity]:
     """Yield rates by label, and for three labels or more the accuracy over all of them."""
     whole = len(data.labels) > 2 and data.kind == "one"
     if whole:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from fairlab.audit.answer import answer_of
 from fairlab.audit.classifiers import AnyClassifier, as_classifier
-from fairlab.audit.data import Labelled, labelled, read_source
+from fairlab.audit.data import LabelledRows, labelled, read_source
 from fairlab.audit.measuring import Audit
 from fairlab.audit.pairs import Pairs, make_pairs, refuse_without_people
 from fairlab.audit.rates_by_group import FOUND
@@ -106,7 +106,7 @@ class _Digested:
         return f"{self.model.name} {id(self)}"
 
 
-def _rows(data: Any, settings: Settings, model: AnyClassifier) -> Labelled:
+def _rows(data: Any, settings: Settings, model: AnyClassifier) -> LabelledRows:
     name, rows = read_source(data, settings.field)
     kept = evenly(rows, settings.limit)
     labels = tuple(map(str, settings.labels or ())) or model.labels
