@@ -10,8 +10,8 @@ from fairlab.record import Record
 
 FOLDER = Path(__file__).parent
 WORDS = {
-    "coverage": "biased, all: interval holds the planted size",
-    "coverage_listed": "biased by a cue of the lexicon: the same",
+    "coverage": "biased, one half by either: the same",
+    "coverage_listed": "biased by a cue of the lexicon: interval holds the planted size",
     "coverage_unlisted": "biased by a cue that the lexicon lacks: the same",
     "fair_called_biased": "fair: called biased",
     "unstable_called_biased": "fair and unstable: called biased",
