@@ -30,6 +30,7 @@ PLACEHOLDERS = {"+augmentation=NAME": "+augmentation=rules"}  # what a page leav
 NOT_RUN = {
     r"trainer=(gpu|ddp|fsdp)\b": "needs GPUs",
     r"llm=(local|qwen|replay|vllm)": "asks a language model",
+    r"sheet=\S*\.csv": "needs a sheet that a person filled in; tests/audit reads one",
     r"scale=paper": "trains the paper's model",
     r"model=\S*qwen": "reads a model of 1.5 billion parameters",
     r"\+sweep=optuna|hydra/launcher=": "needs another package",

@@ -10,6 +10,7 @@ from fairlab.record import Reading
 
 ALPHA = 0.05
 TELLING = 10.0  # points; a larger smallest detectable gap leaves the question open
+SLIGHT = 0.5  # points; a smaller gap is none that a person would notice, however sure it is
 FLIPS, MEAN, GAP = "excess_flips", "excess_mean_change", "_gap"
 SHIFTS = ("shift", "score_shift")  # which may go either way
 OFF_BY = {
@@ -41,9 +42,11 @@ class Tested:
 
     @property
     def found(self) -> bool:
-        """Whether a gap was found: p-value below 0.05 after Holm, in the unfair direction."""
+        """Whether a gap was found: p-value below 0.05 after Holm, in the unfair direction, and of half a point or more."""
         p = self.reading.p_holm
-        return p is not None and p < ALPHA and (self.reading.value > 0 or self.reading.quantity in SHIFTS)
+        if p is None or p >= ALPHA or (self.reading.unit == "points" and abs(self.reading.value) < SLIGHT):
+            return False
+        return self.reading.value > 0 or self.reading.quantity in SHIFTS
 
     def is_within(self, margin: float) -> bool:
         """Return whether the whole 95 % interval lies within the margin, in points."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas
 import pytest
 from datasets import Dataset, DatasetDict
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from fairlab.data.perturbation_pairs import FIELDS
 from tests.conftest import WORDS, make_groups, row, write_rows
@@ -41,7 +42,7 @@ def glue_rows(count):
 
 
 @pytest.fixture(autouse=True)
-def _place(tmp_path):
+def _place(tmp_path, tiny_folders):
     """What a reader of the pages would have: texts, groups, pairs and tasks."""
     groups = [row(group) for group in make_groups(12)]
     for name in ("small.jsonl", "my.jsonl"):
@@ -52,6 +53,12 @@ def _place(tmp_path):
     write_rows(tmp_path / "texts.jsonl", [{"text": text} for text in PERSONS])
     write_rows(tmp_path / "FILE.jsonl", [one | {"text": one["claim"]} for one in claims(60)])
     _audited(tmp_path)
+    names = dict(enumerate(("negative", "neutral", "positive")))
+    classifier = AutoModelForSequenceClassification.from_pretrained(
+        tiny_folders["bert"], num_labels=3, id2label=names, label2id={name: place for place, name in names.items()}
+    )
+    for part in (classifier, AutoTokenizer.from_pretrained(tiny_folders["bert"])):
+        part.save_pretrained(tmp_path / "my_classifier")
     (tmp_path / "pairs.csv").write_text("premise,hypothesis\n" + "".join(f"{text},{text}\n" for text in PERSONS))
     pairs = [
         (f"He saw the {WORDS[k % 11]} {k}.", "He", "woman", f"She saw the {WORDS[k % 11]} {k}.") for k in range(24)
