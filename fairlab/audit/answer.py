@@ -42,7 +42,7 @@ class Tested:
 
     @property
     def found(self) -> bool:
-        """Whether a gap was found: p-value below 0.05 after Holm, in the unfair direction, and of half a point or more."""
+        """Whether a gap of half a point or more was found in the unfair direction: p-value below 0.05 after Holm."""
         p = self.reading.p_holm
         if p is None or p >= ALPHA or (self.reading.unit == "points" and abs(self.reading.value) < SLIGHT):
             return False
