@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # run as a script, it has its own folder there alone
 from experiments.agreement import tables as agreement
 from experiments.atlas import tables as atlas
+from experiments.audit import tables as audit
 from experiments.biasers import tables as biasers
 from experiments.causal_lm import tables as causal_lm
 from experiments.ccd import tables as ccd
@@ -47,6 +48,7 @@ for module in (
     perturbation,
     agreement,
     atlas,
+    audit,
     cluster,
     llm,
     performance,

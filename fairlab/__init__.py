@@ -10,17 +10,17 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairlab.api import augment, compare, debias, evaluate, load, rewrite, runs
+    from fairlab.api import audit, augment, compare, debias, evaluate, load, rewrite, runs
 
 __version__ = "0.2.0"
-__all__ = ["augment", "compare", "debias", "evaluate", "load", "rewrite", "runs"]
+__all__ = ["audit", "augment", "compare", "debias", "evaluate", "load", "rewrite", "runs"]
 
 
 class _Package(ModuleType):
     """Package whose functions are imported on first access, because importing torch takes seconds.
 
-    Two of them share their names with entry points, ``fairlab/evaluate.py`` and ``fairlab/augment.py``. Python would
-    overwrite the function with the module on import; this class keeps the function.
+    Some of them share their names with entry points, such as ``fairlab/evaluate.py`` and ``fairlab/audit``. Python
+    would overwrite the function with the module on import; this class keeps the function.
     """
 
     def __getattr__(self, name: str) -> Any:

@@ -23,13 +23,14 @@ from tests.conftest import make_groups, row, write_rows
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
-ENTRIES = ("train", "evaluate", "augment", "score", "reproduce")
+ENTRIES = ("train", "evaluate", "augment", "audit", "score", "reproduce")
 PLACEHOLDERS = {"+augmentation=NAME": "+augmentation=rules"}  # what a page leaves to the reader
 
 # Commands that are composed alone, and why; tests/end_to_end/test_docs_commands.py runs the others at a tiny size.
 NOT_RUN = {
     r"trainer=(gpu|ddp|fsdp)\b": "needs GPUs",
     r"llm=(local|qwen|replay|vllm)": "asks a language model",
+    r"sheet=\S*\.csv": "needs a sheet that a person filled in; tests/audit reads one",
     r"scale=paper": "trains the paper's model",
     r"model=\S*qwen": "reads a model of 1.5 billion parameters",
     r"\+sweep=optuna|hydra/launcher=": "needs another package",

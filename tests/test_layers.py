@@ -27,7 +27,7 @@ LAYERS = [
     {"methods", "benchmarks", "judge"},
     {"reporting"},
     {"run"},
-    {"train", "evaluate", "augment", "report", "reproduce", "score", "serve", "view"},
+    {"train", "evaluate", "augment", "audit", "report", "reproduce", "score", "serve", "view"},
     {"api"},
     {"compare"},
 ]

@@ -5,6 +5,7 @@
 'The chairwoman kissed her wife.'
 """
 
+from fairlab.api.auditing import audit
 from fairlab.api.augmenting import augment, rewrite
 from fairlab.api.debiasing import Run, debias
 from fairlab.api.evaluating import compare, evaluate
@@ -13,5 +14,5 @@ from fairlab.api.results import Changes, Results
 from fairlab.api.several import Runs, runs
 
 __all__ = [
-    "Changes", "Results", "Run", "Runs", "augment", "compare", "debias", "evaluate", "load", "rewrite", "runs"
+    "Changes", "Results", "Run", "Runs", "audit", "augment", "compare", "debias", "evaluate", "load", "rewrite", "runs"
 ]  # fmt: skip

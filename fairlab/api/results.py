@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # importing pandas takes a second
     import pandas
+
+    from fairlab.reporting.view.items import ScoredItems
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,14 @@ class Results:
         """Return one row per reading: model, benchmark, subset, quantity, value, interval bounds, unit, ideal, n."""
         return long_form([self.record])[list(READING)].rename(columns={"phase": "model"})
 
+    def items(self) -> pandas.DataFrame:
+        """Return one row per item: benchmark, id, texts, and scores by name and model; texts only if available."""
+        import pandas
+
+        from fairlab.reporting.view.items import items_of
+
+        return pandas.DataFrame([row for found in items_of(self.record) for row in _rows_of(found)])
+
     def to_markdown(self) -> str:
         """Return a GitHub Markdown table with headline readings in rows and models in columns."""
         return markdown(*self._table())
@@ -110,6 +120,18 @@ class Results:
         self.record.save()
         write_report(self.record)
         return copied(self.record.folder, Path(folder))
+
+
+def _rows_of(found: ScoredItems) -> Iterator[dict[str, Any]]:
+    """Yield the items of a benchmark as rows."""
+    for k, name in enumerate(found.ids):
+        texts = {f"text {place}": text for place, text in enumerate(found.texts[k] if found.texts else (), start=1)}
+        scores = {
+            f"{value} ({phase})" if phase else value: float(values[k, place])
+            for phase, values in found.scores.items()
+            for place, value in enumerate(found.values)
+        }
+        yield {"benchmark": found.name, "id": name, **texts, **scores}
 
 
 def copied(source: Path, folder: Path) -> Path:

@@ -115,6 +115,8 @@ def _verdict(record: Record) -> Verdict:
     if failed := failed_models(record):
         whose = "These numbers" if set(failed) >= set(record.phases) else f"The numbers of {', '.join(failed)}"
         return Verdict(f"{whose} say nothing of bias.", [text for texts in failed.values() for text in texts])
+    if answers := record.provenance.get("answers"):
+        return _answer(answers)
     found = shifts(record)
     if any(one.comparison.headline for one in found):
         sentence, lines = verdict(found)
@@ -130,6 +132,13 @@ def _verdict(record: Record) -> Verdict:
         "is no other model to compare with.",
         [f"{title(r)}{f', {r.phase}' if r.phase else ''}: {r.value:.4g}, ideal {r.ideal:g}" for r in judged],
     )
+
+
+def _answer(answers: Mapping[str, Any]) -> Verdict:
+    """Return the answers of an audit: that of the only model, or one per model."""
+    of = {label: f"{label}: " if label else "" for label in answers}
+    first, *others = [f"{of[label]}{one['sentence']}" for label, one in answers.items()]
+    return Verdict(first, [*others, *(f"{of[label]}{line}" for label, one in answers.items() for line in one["lines"])])
 
 
 def _heed(record: Record) -> list[Block]:

@@ -25,7 +25,9 @@ def print_summary(record: Record) -> None:
 def summary_lines(record: Record) -> list[str]:
     """Return a line per headline reading, then changes, collapse verdicts, notes and benchmarks that were not run."""
     headline = [row for row in record.table() if next(iter(row.values())).headline and DATA not in row]
-    lines = [
+    answers = record.provenance.get("answers", {})
+    lines = [f"{label}: {one['sentence']}" if label else one["sentence"] for label, one in answers.items()]
+    lines += [
         marked(
             change_line(row["before"], row["after"]) if {"before", "after"} <= set(row) else line(row),
             list(dict.fromkeys(mark for reading in row.values() for mark in marks_beside(record, reading))),

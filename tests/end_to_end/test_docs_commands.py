@@ -9,8 +9,10 @@ import shlex
 import shutil
 from pathlib import Path
 
+import pandas
 import pytest
 from datasets import Dataset, DatasetDict
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from fairlab.data.perturbation_pairs import FIELDS
 from tests.conftest import WORDS, make_groups, row, write_rows
@@ -40,7 +42,7 @@ def glue_rows(count):
 
 
 @pytest.fixture(autouse=True)
-def _place(tmp_path):
+def _place(tmp_path, tiny_folders):
     """What a reader of the pages would have: texts, groups, pairs and tasks."""
     groups = [row(group) for group in make_groups(12)]
     for name in ("small.jsonl", "my.jsonl"):
@@ -50,6 +52,13 @@ def _place(tmp_path):
     shutil.copytree(OWN_AXIS, tmp_path / "docs" / "own_axis")
     write_rows(tmp_path / "texts.jsonl", [{"text": text} for text in PERSONS])
     write_rows(tmp_path / "FILE.jsonl", [one | {"text": one["claim"]} for one in claims(60)])
+    _audited(tmp_path)
+    names = dict(enumerate(("negative", "neutral", "positive")))
+    classifier = AutoModelForSequenceClassification.from_pretrained(
+        tiny_folders["bert"], num_labels=3, id2label=names, label2id={name: place for place, name in names.items()}
+    )
+    for part in (classifier, AutoTokenizer.from_pretrained(tiny_folders["bert"])):
+        part.save_pretrained(tmp_path / "my_classifier")
     (tmp_path / "pairs.csv").write_text("premise,hypothesis\n" + "".join(f"{text},{text}\n" for text in PERSONS))
     pairs = [
         (f"He saw the {WORDS[k % 11]} {k}.", "He", "woman", f"She saw the {WORDS[k % 11]} {k}.") for k in range(24)
@@ -69,6 +78,31 @@ def _place(tmp_path):
         (tmp_path / "data" / task).mkdir()
         write_rows(tmp_path / "data" / task / "train.jsonl", rows)
     write_rows(tmp_path / "data" / "measured" / "test.jsonl", claims(20, 100))
+
+
+def _audited(folder):
+    """What a reader of the page on audits would have: reviews, comments, and models of both."""
+    labels = ("negative", "neutral", "positive")
+    people = [f"{who} told {other} of number {k}." for k in range(40) for who, other in (("She", "him"), ("He", "her"))]
+    rows = [f'"{text}",{labels[k % 3]}' for k, text in enumerate(people)]
+    (folder / "reviews.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    sexes = ["f" if text.startswith("She") else "m" for text in people]
+    table = {"comment": people, "toxic": [k % 5 % 2 for k in range(len(people))], "sex": sexes}
+    pandas.DataFrame(table).to_parquet(folder / "comments.parquet")
+    (folder / "my_model.py").write_text(MODEL)
+
+
+MODEL = """
+import pandas
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+rows = pandas.read_parquet("comments.parquet")
+pipeline, newer = (
+    make_pipeline(CountVectorizer(), LogisticRegression(C=c)).fit(rows.comment, rows.toxic) for c in (1, 10)
+)
+"""
 
 
 def inferences(count):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
@@ -63,6 +63,17 @@ def stdin_rows(field: str | Sequence[str] = "text") -> Iterator[Row | BadRow]:
         field: column of the text, or several columns to join with ``<SEP>``.
     """
     return _rows(json_of(numbered(sys.stdin.buffer)), field)
+
+
+def rows_of_table(table: Iterable[Mapping[Any, Any]], field: str | Sequence[str] = "text") -> Iterator[Row | BadRow]:
+    """Return the rows of a table in memory, in order.
+
+    Args:
+        table: rows by column.
+        field: column of the text, or several columns to join with ``<SEP>``.
+    """
+    found = ((f"row {k}", {str(name): value for name, value in row.items()}) for k, row in enumerate(table, start=1))
+    return _rows(found, field)
 
 
 def fields_of(source: str, field: str | Sequence[str]) -> str | list[str]:

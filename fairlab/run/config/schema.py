@@ -22,7 +22,7 @@ from fairlab.run.config.lightning_keys import lightning_hint
 from fairlab.run.config.optimizing import DECAYED, refuse_wrong_optimizer
 from fairlab.run.folders import plain_config
 from fairlab.text.pipeline import refuse_unknown_pipeline
-from fairlab.types import Count, FairlabError, Natural, Seed, Texts
+from fairlab.types import Count, FairlabError, Natural, Positive, Seed, Share, Texts
 
 
 class Nothing(TypedDict):
@@ -95,6 +95,18 @@ TYPES: dict[str, Any] = {
 OWN = {  # keys that mean something else to one entry point
     "evaluate": {"model": Names | None, "dataset": Names | None},  # side by side
     "score": {"model": Name},
+    "audit": {
+        "model": Names,
+        "dataset": str,
+        "label": str | Texts,
+        "group": str | Texts | None,
+        "axis": Texts,
+        "labels": Sequence[Name] | None,
+        "threshold": Share,
+        "margin": Positive | None,
+        "sheet": Count | str | None,
+        "mode": Literal["syntax", "lexical"],
+    },
 }
 NOT_KEYS = ("defaults", "hydra", "data")  # and what a root file adds to a group
 ADDED = ("search", "biaser_set", "debug")

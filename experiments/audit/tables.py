@@ -1,0 +1,51 @@
+"""Tables of the audit's pages, as functions of the committed results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from experiments.rendering import markdown
+from fairlab.record import Record
+
+FOLDER = Path(__file__).parent
+WORDS = {
+    "coverage": "biased, one half by either: the same",
+    "coverage_listed": "biased by a cue of the lexicon: interval holds the planted size",
+    "coverage_unlisted": "biased by a cue that the lexicon lacks: the same",
+    "fair_called_biased": "fair: called biased",
+    "unstable_called_biased": "fair and unstable: called biased",
+}
+SETS = {"biographies": "accountant or not", "reviews": "SST-2", "hate": "hate in tweets"}
+
+
+def simulated() -> str:
+    """Return the shares of the simulations."""
+    found = json.loads((FOLDER / "simulated.json").read_text(encoding="utf-8"))
+    rows = [
+        [WORDS[name], f"{100 * one['share']:.1f} % [{100 * one['low']:.1f}, {100 * one['high']:.1f}]"]
+        for name, one in found.items()
+    ]
+    return markdown(["1,000 simulated audits each", "share"], rows)
+
+
+def audited() -> str:
+    """Return what the audits of three classifiers found."""
+    rows = []
+    for name, words in SETS.items():
+        record = Record.load(FOLDER / "records" / name)
+        values = {(one.subset, one.quantity): one for one in record.readings}
+        for axis in record.config["axis"]:
+            if (axis, "flips") not in values:
+                continue
+            one = {what: values[axis, what] for what in ("flips", "control_flips", "excess_flips", "detectable_flips")}
+            excess = one["excess_flips"]
+            interval = f"{excess.value:+.1f} [{excess.low:+.1f}, {excess.high:+.1f}]"
+            shares = [f"{one[what].value:.1f}" for what in ("flips", "control_flips")]
+            rows.append([words, axis, str(excess.n), *shares, interval, f"{one['detectable_flips'].value:.1f}"])
+    return markdown(["classifier", "axis", "pairs", "flips %", "control %", "excess, points", "detectable"], rows)
+
+
+PAGES = {
+    "docs/audit.md": {"simulated": simulated, "audited": audited},
+}

@@ -1,0 +1,97 @@
+"""Audit of a classifier of one's own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairlab.api.loading import load, model_name
+from fairlab.api.results import Results
+from fairlab.audit.answer import AuditAnswer
+from fairlab.audit.classifiers import AnyClassifier, as_classifier
+from fairlab.audit.running import Settings, audit_models
+from fairlab.record import Record
+from fairlab.run.environment import environment
+from fairlab.types import FairlabError
+
+
+def audit(
+    model: Any,
+    data: Any,
+    field: str | Sequence[str] = "text",
+    label: str | Sequence[str] = "label",
+    group: str | Sequence[str] | None = None,
+    axis: str | Sequence[str] = ("gender",),
+    labels: Sequence[str] | None = None,
+    **settings: Any,
+) -> Audited:
+    """Say whether a classifier treats people alike, as ``fairlab audit`` does.
+
+    Args:
+        model: Classifier: folder, hub name, address or ``MODULE:NAME`` as on the command line, a pair of a transformers
+            model and its tokenizer or a transformers pipeline, a scikit-learn pipeline, or a function from a list of
+            texts to probabilities; or several by label, which are compared with the first.
+        data: File of labelled texts, DataFrame, or list of rows by column.
+        field: Column of the text, or two columns for pairs of texts.
+        label: Column of the label or score, or a column of 0 and 1 per label for several labels at once.
+        group: Column of groups, or several columns; None takes groups that the lexicons find.
+        axis: Axes along which people change.
+        labels: Names of the model's labels as the data writes them, in the order of its outputs, or None for its own.
+        settings: ``threshold``, ``margin``, ``sheet``, ``mode``, ``limit`` and ``seed``, as in ``conf/audit.yaml``.
+
+    Raises:
+        FairlabError: If the data, the model or a setting does not fit.
+
+    Example:
+        >>> import fairlab
+        >>> rows = [{"text": f"{who} sings song {k}.", "label": k % 2} for k in range(40) for who in ("He", "She")]
+        >>> found = fairlab.audit(lambda texts: [float("He " in text) for text in texts], rows, mode="lexical")
+        >>> found["audit/gender/flips"] > 50
+        True
+    """
+    known = set(vars(Settings())) - {"field", "label", "group", "axis", "labels"}
+    if unknown := sorted(set(settings) - known):
+        raise FairlabError(f"there is no setting '{unknown[0]}' of an audit; there are: {', '.join(sorted(known))}")
+    axes = [axis] if isinstance(axis, str) else list(axis)
+    chosen = Settings(field, label, group, axes, labels, **settings)
+    models = dict(model) if isinstance(model, Mapping) else {"": model}
+    if not models:
+        raise FairlabError("no model was given; give a classifier")
+    found = {name: _classifier(one) for name, one in models.items()}
+    kept = tempfile.TemporaryDirectory(prefix="fairlab-")
+    where = str(data) if isinstance(data, str | Path) else f"this {type(data).__name__}"
+    config = {**vars(chosen), "axis": axes, "labels": labels and list(labels), "dataset": where}
+    config["model"] = {name: one.name for name, one in found.items()} if "" not in found else found[""].name
+    record = Record(Path(kept.name), config, "fairlab.audit in Python")
+    record.provenance |= environment()
+    audit_models(found, data, chosen, record)
+    record.status = "finished"
+    record.save()
+    return Audited(record, kept)
+
+
+class Audited(Results):
+    """Results of an audit, with its answer."""
+
+    @property
+    def answers(self) -> dict[str, AuditAnswer]:
+        """Return the answer to whether people are treated alike, by model; the label of a single model is empty."""
+        return {label: AuditAnswer(**one) for label, one in self.record.provenance["answers"].items()}
+
+    @property
+    def sentence(self) -> str:
+        """Return the answers in a line per model."""
+        return "\n".join(f"{label}: {one.sentence}" if label else one.sentence for label, one in self.answers.items())
+
+
+def _classifier(model: Any) -> AnyClassifier:
+    """Return a model as a classifier; transformers objects are loaded first."""
+    if hasattr(model, "model") and hasattr(model, "tokenizer") and not hasattr(model, "is_cut"):
+        model = (model.model, model.tokenizer)
+    if isinstance(model, tuple):
+        backbone = load(model)
+        backbone.__dict__["name"] = model_name(model)
+        return as_classifier(backbone)
+    return as_classifier(model)

@@ -1,0 +1,58 @@
+"""``python -m fairlab.audit``: say whether a classifier of one's own treats people alike.
+
+It changes people in labelled texts, beside a control that changes as much and no people, and compares error rates
+between groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import hydra
+from omegaconf import DictConfig
+
+from fairlab.record import Record
+from fairlab.run.command_line import cli
+from fairlab.run.command_line.pipes import quiet_when_unread
+from fairlab.run.config.build import plain
+from fairlab.run.job import job
+
+
+@hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="audit")
+def main(config: DictConfig) -> None:
+    """Run as Hydra's entry point."""
+    with cli.one_sentence():
+        job("audit", config, work)
+
+
+def work(config: DictConfig, record: Record) -> None:
+    """Audit the models on the dataset, and write record and report."""
+    from fairlab.audit.running import Settings, audit_models
+    from fairlab.benchmarks.stages import stage
+    from fairlab.data.stream.manifest import dataset_facts
+    from fairlab.reporting.report import write_report
+    from fairlab.run.environment import environment
+
+    values = plain(config)
+    settings = Settings(**{name: values[name] for name in vars(Settings()) if name in values})
+    record.provenance |= environment() | {"data": dataset_facts(config.dataset)}
+    audit_models(named_models(values["model"]), str(config.dataset), settings, record)
+    record.status = "finished"
+    with stage(record, "report"):
+        write_report(record)
+
+
+def named_models(given: Any) -> dict[str, Any]:
+    """Return models by label: one without a label, or several by their own or given names."""
+    if isinstance(given, Mapping):
+        return {str(label): model for label, model in given.items()}
+    if isinstance(given, list):
+        return {str(model): model for model in given}
+    return {"": given}
+
+
+@quiet_when_unread()
+def command() -> None:
+    """Run the console script."""
+    cli.run(main, "audit")

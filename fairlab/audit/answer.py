@@ -1,0 +1,129 @@
+"""Answer of an audit in a sentence, with what it rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairlab.record import Reading
+
+ALPHA = 0.05
+TELLING = 10.0  # points; a larger smallest detectable gap leaves the question open
+SLIGHT = 0.5  # points; a smaller gap is none that a person would notice, however sure it is
+FLIPS, MEAN, GAP = "excess_flips", "excess_mean_change", "_gap"
+SHIFTS = ("shift", "score_shift")  # which may go either way
+OFF_BY = {
+    "accuracy": "accuracy",
+    "false_positive_rate": "false-positive rate",
+    "false_negative_rate": "false-negative rate",
+}
+
+
+@dataclass(frozen=True)
+class AuditAnswer:
+    """Answer to whether a classifier treats people alike.
+
+    Attributes:
+        sentence: The answer.
+        lines: One sentence per test: what was found, and the smallest gap that would have been.
+    """
+
+    sentence: str
+    lines: list[str]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One test of the audit: its reading, and the smallest gap that it finds, in points; nan if unknown."""
+
+    reading: Reading
+    detectable: float
+
+    @property
+    def found(self) -> bool:
+        """Whether a gap of half a point or more was found in the unfair direction: p-value below 0.05 after Holm."""
+        p = self.reading.p_holm
+        if p is None or p >= ALPHA or (self.reading.unit == "points" and abs(self.reading.value) < SLIGHT):
+            return False
+        return self.reading.value > 0 or self.reading.quantity in SHIFTS
+
+    def is_within(self, margin: float) -> bool:
+        """Return whether the whole 95 % interval lies within the margin, in points."""
+        return max(abs(self.reading.low), abs(self.reading.high)) <= margin
+
+
+def answer_of(readings: Sequence[Reading], margin: float | None = None) -> AuditAnswer:
+    """Answer whether people are treated alike.
+
+    A gap that was found is named first. If none was found, the sentence says which gap would have been, because no
+    finding is not equality; equality is said only if every interval lies within ``margin``. If the smallest detectable
+    gap of a test exceeds 10 points, the answer is that the data cannot tell.
+
+    Args:
+        readings: Readings of one model's audit.
+        margin: Largest gap in points that counts as alike, or None.
+    """
+    values = {(one.subset, one.quantity): one.value for one in readings}
+    tests = [Tested(one, _detectable(one, values)) for one in readings if one.p is not None]
+    lines = [_line(one) for one in sorted(tests, key=lambda one: not one.found)]
+    found = [one for one in tests if one.found and not (margin is not None and one.is_within(margin))]
+    if not tests:
+        return AuditAnswer("Cannot tell: no text names people that the rules can change, and there are no groups.", [])
+    if found:
+        first = max(found, key=lambda one: abs(one.reading.value))
+        more = f", and {len(found) - 1} more of {len(tests)} tests found a gap" if len(found) > 1 else ""
+        return AuditAnswer(f"No, people are not treated alike: {_said(first)}{more}.", lines)
+    if margin is not None and all(one.is_within(margin) for one in tests):
+        return AuditAnswer(
+            f"Yes, within the margin: every gap is at most {margin:g} points with 95 % confidence.", lines
+        )
+    vague = [one for one in tests if not one.detectable <= TELLING]
+    if vague:
+        worst = max(vague, key=lambda one: one.detectable if math.isfinite(one.detectable) else math.inf)
+        return AuditAnswer(
+            f"Cannot tell: no gap was found, but {_what(worst.reading)} would have been found only from "
+            f"{worst.detectable:.2g} points on; more labelled texts about people would tell.",
+            lines,
+        )
+    largest = max(one.detectable for one in tests)
+    return AuditAnswer(
+        f"No difference was found, which is not equality: gaps from {largest:.2g} points on would have been found "
+        "(power 80 %).",
+        lines,
+    )
+
+
+def _detectable(reading: Reading, values: dict[tuple[str, str], float]) -> float:
+    name = reading.quantity.removeprefix("excess_").removesuffix(GAP)
+    return values.get((reading.subset, f"detectable_{name}"), math.nan)
+
+
+def _what(reading: Reading) -> str:
+    if reading.quantity == FLIPS:
+        return f"an excess of changed predictions with {reading.subset}"
+    if reading.quantity in SHIFTS:
+        return f"a shift of probabilities with {reading.subset}"
+    if reading.quantity == MEAN:
+        return f"a change of scores with {reading.subset}"
+    return f"a gap in {OFF_BY[reading.quantity.removesuffix(GAP)]} between groups of {reading.subset}"
+
+
+def _said(one: Tested) -> str:
+    reading = one.reading
+    numbers = f"{reading.value:.1f} points [{reading.low:.1f}, {reading.high:.1f}], p {reading.p_holm:.2g} after Holm"
+    if reading.quantity == FLIPS:
+        return f"changing {reading.subset} changes more predictions than other changes of the text, by {numbers}"
+    if reading.quantity == MEAN:
+        return f"changing {reading.subset} moves scores more than other changes of the text, by {reading.value:.3g}"
+    if reading.quantity in SHIFTS:
+        what = "score" if reading.quantity == "score_shift" else "probability of the last label"
+        numbers = numbers if reading.quantity == "shift" else f"{reading.value:.3g}, p {reading.p_holm:.2g} after Holm"
+        return f"turning {reading.subset.replace('_', ' ')} moves the {what} by {numbers}"
+    return f"{_what(reading).removeprefix('a ')} is {numbers}"
+
+
+def _line(one: Tested) -> str:
+    verb = "found" if one.found else "not found"
+    smallest = f"; found from {one.detectable:.2g} points on" if math.isfinite(one.detectable) else ""
+    return f"{verb}: {_said(one)}{smallest}"

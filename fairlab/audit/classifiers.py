@@ -1,0 +1,219 @@
+"""Classifiers of any kind as one function from texts to probabilities or scores.
+
+Shape letters: N texts, L labels.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.types import FairlabError
+
+Kind = Literal["one", "several", "score"]
+Array = NDArray[np.float64]
+Fields = Sequence[str]
+PICKLES = (".joblib", ".pkl", ".pickle")
+A_REQUEST = 32  # texts per request to a served classifier
+TIMEOUT = 60.0  # seconds
+
+
+@dataclass(frozen=True)
+class AnyClassifier:
+    """Classifier with its labels.
+
+    Attributes:
+        name: Name for the record.
+        call: Function from texts (each a list of fields) to outputs (N, L), or (N,) for one output.
+        labels: Names of the labels, in the order of the outputs; empty if they are unknown.
+        kind: ``one`` label per text, ``several`` independent labels, a ``score`` without labels, or None if the data
+            decides.
+        thresholds: Probability from which a label is predicted, by label; others take 0.5.
+    """
+
+    name: str
+    call: Callable[[Sequence[Fields]], Any]
+    labels: tuple[str, ...] = ()
+    kind: Kind | None = None
+    thresholds: tuple[tuple[str, float], ...] = ()
+
+
+def as_classifier(model: Any) -> AnyClassifier:
+    """Return any model that classifies or scores texts as a function with labels.
+
+    Args:
+        model: Folder or hub name of a transformers classifier, folder of a run or of an exported ensemble, address of
+            a served ensemble (``http://...``), ``MODULE:NAME`` of an object in a Python module; or an object: a
+            scikit-learn pipeline, or a function from a list of texts to probabilities. A text of several fields is a
+            tuple for a function, and is joined by a space for a pipeline.
+
+    Raises:
+        FairlabError: The model is of another kind, or cannot be loaded.
+    """
+    if isinstance(model, AnyClassifier):
+        return model
+    if isinstance(model, str | Path):
+        return _named(str(model))
+    if hasattr(model, "predict_proba") or hasattr(model, "predict"):
+        return _pipeline(model)
+    if hasattr(model, "is_cut"):  # a Backbone, whose class takes seconds to import
+        return _transformer(model, model.name)
+    if callable(model):
+        return AnyClassifier(f"the function {getattr(model, '__name__', type(model).__name__)}", _plain_call(model))
+    raise FairlabError(
+        f"a {type(model).__name__} is no classifier; give a folder or hub name, a scikit-learn pipeline or a function "
+        "from texts to probabilities"
+    )
+
+
+def _named(name: str) -> AnyClassifier:
+    from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION
+    from fairlab.run.exported_ensemble import model_folder
+
+    if name.startswith(("http://", "https://")):
+        return _served(name)
+    if name.endswith(PICKLES):
+        raise FairlabError(
+            f"{name} is a pickle, which runs code when it is read; load it in a Python module of yours and give "
+            "model=MODULE:NAME"
+        )
+    if Path(name).is_dir() and (model_folder(Path(name)) / DESCRIPTION).is_file():
+        return _ensemble(name)
+    module, colon, attribute = name.partition(":")
+    if colon and not Path(name).exists() and attribute.isidentifier():
+        return _of_module(module, attribute, name)
+    return _loaded(name)
+
+
+def _of_module(module: str, attribute: str, name: str) -> AnyClassifier:
+    """Import an object from the user's own module, found as Python finds it, the working directory included."""
+    import sys
+
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(import_module(module), attribute)
+    except Exception as error:
+        raise FairlabError(
+            f"model={name} cannot be imported ({type(error).__name__}: {_words_of(error)}); give MODULE:NAME of a "
+            "Python module in the working directory"
+        ) from error
+    return as_classifier(found)
+
+
+def _loaded(name: str) -> AnyClassifier:
+    """Load a transformers classifier from a folder, a run or the hub."""
+    from fairlab.distributed import device
+    from fairlab.run.config.backbone_nodes import backbone_node
+    from fairlab.run.config.build import build
+    from fairlab.run.config.composing import composing
+
+    with composing():
+        return _transformer(build(backbone_node(name, {})).to(device()), name)
+
+
+def _transformer(backbone: Any, name: str) -> AnyClassifier:
+    """Wrap a transformers classifier; softmax or sigmoid as its configuration says."""
+    from fairlab.backbones.classification import Classifier
+
+    config = backbone.model.config
+    labels = tuple(str(label) for _, label in sorted((getattr(config, "id2label", None) or {}).items()))
+    classifier = Classifier(backbone, labels)
+    several = getattr(config, "problem_type", None) == "multi_label_classification"
+    kind: Kind = "score" if len(labels) == 1 and not several else "several" if several else "one"
+
+    def call(texts: Sequence[Fields]) -> Array:
+        if any(len(fields) > 2 for fields in texts):
+            raise FairlabError("a transformers classifier reads one text or a pair; give one or two fields")
+        pairs = [(fields[0], fields[1] if len(fields) > 1 else None) for fields in texts]
+        outputs = classifier.outputs(pairs, progress="classifying").astype(np.float64)
+        if kind == "score":
+            return outputs
+        exponentials = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+        return 1 / (1 + np.exp(-outputs)) if several else exponentials / exponentials.sum(axis=1, keepdims=True)
+
+    return AnyClassifier(name, call, () if kind == "score" else labels, kind)
+
+
+def _pipeline(model: Any) -> AnyClassifier:
+    """Wrap a scikit-learn pipeline: ``predict_proba`` of a classifier, ``predict`` of a regression."""
+    name = f"this {type(model).__name__}"
+    if not hasattr(model, "predict_proba"):
+        if hasattr(model, "classes_"):
+            raise FairlabError(
+                f"{name} gives no probabilities; wrap its last step in CalibratedClassifierCV, or fit one with "
+                "predict_proba"
+            )
+        return AnyClassifier(name, lambda texts: model.predict([" ".join(fields) for fields in texts]), kind="score")
+    classes = tuple(str(label) for label in getattr(model, "classes_", ()))
+
+    def call(texts: Sequence[Fields]) -> Any:
+        found = model.predict_proba([" ".join(fields) for fields in texts])
+        return np.stack([one[:, -1] for one in found], axis=1) if isinstance(found, list) else found
+
+    return AnyClassifier(name, call, classes)
+
+
+def _plain_call(function: Callable[[list[Any]], Any]) -> Callable[[Sequence[Fields]], Any]:
+    return lambda texts: function([fields[0] if len(fields) == 1 else tuple(fields) for fields in texts])
+
+
+def _ensemble(folder: str) -> AnyClassifier:
+    """Load an exported safety ensemble; its labels are its harms."""
+    from fairlab.run.exported_ensemble import load_columns, model_folder
+
+    columns = load_columns(str(model_folder(Path(folder))), None, {})
+    harms = tuple(columns.ensemble.models)
+
+    def call(texts: Sequence[Fields]) -> Array:
+        rows = columns([" ".join(fields) for fields in texts])
+        return np.array([[row[harm] if row[harm] is not None else np.nan for harm in harms] for row in rows])
+
+    return AnyClassifier(folder, call, harms, "several", tuple(columns.ensemble.thresholds.items()))
+
+
+def _served(address: str) -> AnyClassifier:
+    """Wrap a server with the interface of ``fairlab serve``; its labels are the categories of its replies."""
+    place = address if "/v1/" in address else address.rstrip("/") + "/v1/moderations"
+    names = tuple(_asked(place, ["a text"])[0])
+
+    def call(texts: Sequence[Fields]) -> Array:
+        joined = [" ".join(fields) for fields in texts]
+        parts = [joined[k : k + A_REQUEST] for k in range(0, len(joined), A_REQUEST)]
+        return np.array([[one[name] for name in names] for part in parts for one in _asked(place, part)])
+
+    return AnyClassifier(address, call, names, "several")
+
+
+def _asked(place: str, texts: list[str]) -> list[dict[str, float]]:
+    """Return the scores of each text by category.
+
+    Raises:
+        FairlabError: The server cannot be reached, or replies in another form.
+    """
+    body = json.dumps({"input": texts}).encode()
+    request = urllib.request.Request(place, body, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as reply:
+            results = json.load(reply)["results"]
+        scores = [one["category_scores"] for one in results]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FairlabError(
+            f"{place} gives no scores ({_words_of(error)}); give the address that fairlab serve prints"
+        ) from error
+    if len(scores) != len(texts):
+        raise FairlabError(f"{place} replies with {len(scores)} results to {len(texts)} texts; mend the server")
+    return scores
+
+
+def _words_of(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,225 @@
+"""Labelled rows of a user's own data: texts, true labels or scores, and groups of people.
+
+Shape letters: N rows, L labels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.audit.classifiers import Kind
+from fairlab.data.stream.formats import BadRow
+from fairlab.data.stream.rows import read_rows, rows_of_table
+from fairlab.text.labels import as_written, is_missing, label_meant
+from fairlab.types import FairlabError, Row
+
+MOST_LABELS = 100  # distinct values of a label column; more are scores or ids
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows with what is true of them.
+
+    Attributes:
+        ids: Names of the rows.
+        fields: Texts of each row.
+        truth: Position of the label (N,) for one label a text; 0 or 1 for each label (N, L) for several; scores (N,).
+        labels: Names of the labels; empty for scores.
+        kind: Whether a text has ``one`` label, ``several`` labels or a ``score``.
+        groups: Group of each row, by name of the column; columns joined by ``*`` hold intersections.
+    """
+
+    ids: list[str]
+    fields: list[list[str]]
+    truth: NDArray[np.float64]
+    labels: tuple[str, ...]
+    kind: Kind
+    groups: dict[str, list[str]]
+
+    def named_truth(self, row: int) -> str:
+        """Return the true label of a row in words."""
+        if self.kind == "score":
+            return f"{self.truth[row]:g}"
+        if self.kind == "several":
+            return ", ".join(name for name, held in zip(self.labels, self.truth[row], strict=True) if held) or "none"
+        return self.labels[int(self.truth[row])]
+
+
+def read_source(data: Any, field: str | Sequence[str]) -> tuple[str, list[Row]]:
+    """Return the name and the rows of a file or a table in memory.
+
+    Args:
+        data: Path or name as :func:`fairlab.data.stream.rows.read_rows` takes it, a DataFrame, or rows as mappings.
+        field: Column of the text, or several columns.
+
+    Raises:
+        FairlabError: A row has no text, the data has no rows, or it is of another kind.
+    """
+    if isinstance(data, str | Path):
+        name, found = str(data), read_rows(str(data), field)
+    else:
+        table = data.to_dict("records") if hasattr(data, "to_dict") else list(data)
+        if not all(isinstance(one, Mapping) for one in table):
+            raise FairlabError("data is no table; give a file, a DataFrame or a list of rows by column")
+        name, found = f"this {type(data).__name__}", rows_of_table(table, field)
+    return name, list(_sound(name, found))
+
+
+def _sound(name: str, rows: Iterable[Row | BadRow]) -> Iterable[Row]:
+    empty = True
+    for row in rows:
+        if isinstance(row, BadRow):
+            raise FairlabError(f"{name}, {row.place}: {row.reason}; mend or remove the row, or give field=COLUMN")
+        empty = False
+        yield row
+    if empty:
+        raise FairlabError(f"{name} has no rows; give a file of labelled texts")
+
+
+def labelled(
+    name: str,
+    rows: Sequence[Row],
+    label: str | Sequence[str],
+    group: str | Sequence[str] | None,
+    labels: Sequence[str],
+    kind: Kind | None,
+) -> LabelledRows:
+    """Return rows with their labels and groups.
+
+    Args:
+        name: Name of the data, for messages.
+        rows: Rows with text.
+        label: Column of the label or score; or several columns, each of which holds 0 or 1 for a label of its name.
+        group: Column of the group, or several columns, whose pairs are intersected too; None if there is none.
+        labels: Names of the model's labels, in the order of its outputs; empty takes those of the data.
+        kind: Kind of the model's outputs, or None if the data decides.
+
+    Raises:
+        FairlabError: A column is missing or a cell of it is empty, labels are of one kind or unknown to the model.
+    """
+    columns = [] if group is None else [group] if isinstance(group, str) else list(group)
+    groups = {column: [as_written(value) for value in _column(name, rows, column)] for column in columns}
+    for first in range(len(columns)):
+        for second in range(first + 1, len(columns)):
+            both = zip(groups[columns[first]], groups[columns[second]], strict=True)
+            groups[f"{columns[first]}*{columns[second]}"] = [" & ".join(pair) for pair in both]
+    if isinstance(label, str):
+        truth, names, found = _of_one_column(name, rows, label, labels, kind)
+    else:
+        truth, names, found = _of_columns(name, rows, list(label), labels)
+    return LabelledRows([row.id for row in rows], [row.fields for row in rows], truth, names, found, groups)
+
+
+def _column(name: str, rows: Sequence[Row], column: str) -> list[Any]:
+    known = rows[0].extra
+    if column not in known:
+        raise FairlabError(f"{name} has no column '{column}'; it has: {', '.join(map(str, known)) or 'no other'}")
+    values = [row.extra.get(column) for row in rows]
+    for row, value in zip(rows, values, strict=True):
+        if value is None or (not isinstance(value, list) and is_missing(value)):
+            raise FairlabError(f"{name}, {row.place}: the cell of '{column}' is empty; fill it in or remove the row")
+    return values
+
+
+def _of_one_column(
+    name: str, rows: Sequence[Row], column: str, labels: Sequence[str], kind: Kind | None
+) -> tuple[NDArray[np.float64], tuple[str, ...], Kind]:
+    values = _column(name, rows, column)
+    if any(isinstance(value, list | tuple | set | np.ndarray) for value in values):
+        return _of_lists(name, rows, column, values, labels)
+    if kind == "score":
+        return _scores(name, rows, column, values), (), "score"
+    written = [as_written(value) for value in values]
+    counts = Counter(written)
+    if len(counts) < 2:
+        raise FairlabError(f"all labels of {name} in '{column}' are '{written[0]}'; give data with two labels or more")
+    names = tuple(labels) or tuple(sorted(counts, key=_in_order))
+    if not labels and len(names) > MOST_LABELS:
+        raise FairlabError(
+            f"'{column}' of {name} has {len(names)} values; give a column of labels, or a model of scores"
+        )
+    places = {value: _place(value, names) for value in counts}
+    if unknown := sorted(value for value, place in places.items() if place is None):
+        raise FairlabError(
+            f"'{column}' of {name} has the label '{unknown[0]}', and the model has {', '.join(names)}; give "
+            "labels=[...], the data's names in the order of the model's outputs"
+        )
+    kinds: Kind = "several" if kind == "several" else "one"
+    truth = np.array([places[value] for value in written], dtype=np.float64)
+    if kinds == "several":
+        truth = np.eye(len(names))[truth.astype(int)]
+    return truth, names, kinds
+
+
+def _in_order(value: str) -> tuple[bool, float, str]:
+    try:
+        return False, float(value), value
+    except ValueError:
+        return True, 0.0, value
+
+
+def _place(value: str, names: Sequence[str]) -> int | None:
+    """Return the position of a label; a number is the position of a label named ``LABEL_0``, as transformers does."""
+    meant = label_meant(value, names)
+    if meant is not None:
+        return list(names).index(meant)
+    plain = f"LABEL_{value}"
+    return list(names).index(plain) if plain in names else None
+
+
+def _scores(name: str, rows: Sequence[Row], column: str, values: Sequence[Any]) -> NDArray[np.float64]:
+    found = []
+    for row, value in zip(rows, values, strict=True):
+        try:
+            found.append(float(value))
+        except (TypeError, ValueError) as error:
+            raise FairlabError(
+                f"{name}, {row.place}: '{value}' in '{column}' is no score, and the model gives scores; give a column "
+                "of numbers"
+            ) from error
+    return np.array(found)
+
+
+def _of_lists(
+    name: str, rows: Sequence[Row], column: str, values: Sequence[Any], labels: Sequence[str]
+) -> tuple[NDArray[np.float64], tuple[str, ...], Kind]:
+    """Return several labels at once, from cells that hold lists of them."""
+    held = [[as_written(one) for one in (value if not isinstance(value, str) else [value])] for value in values]
+    names = tuple(labels) or tuple(sorted({one for several in held for one in several}, key=_in_order))
+    truth = np.zeros((len(rows), len(names)))
+    for k, (row, several) in enumerate(zip(rows, held, strict=True)):
+        for one in several:
+            place = _place(one, names)
+            if place is None:
+                raise FairlabError(
+                    f"{name}, {row.place}: the model has no label '{one}'; give labels=[...], the data's names in the "
+                    "order of the model's outputs"
+                )
+            truth[k, place] = 1
+    return truth, names, "several"
+
+
+def _of_columns(
+    name: str, rows: Sequence[Row], columns: Sequence[str], labels: Sequence[str]
+) -> tuple[NDArray[np.float64], tuple[str, ...], Kind]:
+    """Return several labels at once, from a column of 0 and 1 for each."""
+    if labels and {one.casefold() for one in labels} != {one.casefold() for one in columns}:
+        raise FairlabError(
+            f"label={','.join(columns)} does not name the model's labels {', '.join(labels)}; give these"
+        )
+    by_name = {column.casefold(): column for column in columns}
+    names = tuple(by_name[one.casefold()] for one in labels) or tuple(columns)
+    truth = np.zeros((len(rows), len(names)))
+    for place, column in enumerate(names):
+        for k, value in enumerate(_column(name, rows, column)):
+            if as_written(value) not in ("0", "1"):
+                raise FairlabError(f"{name}, {rows[k].place}: '{value}' in '{column}' is not 0 or 1; mend the cell")
+            truth[k, place] = float(as_written(value))
+    return truth, names, "several"

@@ -1,0 +1,292 @@
+"""Audit of a classifier: predictions that change with people, beside a control, and rates by group.
+
+Shape letters: N rows, P pairs, L labels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.audit.classifiers import AnyClassifier
+from fairlab.audit.data import LabelledRows
+from fairlab.audit.described import AUDIT, DESCRIPTION, slug
+from fairlab.audit.excess import POWER_Z, Corrections, excess_of
+from fairlab.audit.outputs import cuts_of, outputs_of, predicted
+from fairlab.audit.pairs import Pair, Pairs
+from fairlab.audit.rates_by_group import group_quantities
+from fairlab.benchmarks.readings import Quantity, outcome, quantity
+from fairlab.judge.paired import sign_flip_p
+from fairlab.metrics.bootstrap import RESAMPLES, mean_draws
+from fairlab.metrics.significance import holm, wilson_interval
+from fairlab.protocols import Benchmark
+from fairlab.record import Note, Outcome
+from fairlab.types import NEUTRAL, ItemTexts
+
+Array = NDArray[np.float64]
+FEWEST = 10  # pairs of a part, such as one direction of change, that is given on its own
+VALUES = ["changed", "changed in control", "change of score", "change in control", "before", "after", "control"]
+
+
+@dataclass(frozen=True)
+class PairOutputs:
+    """Outputs of the model on the pairs of one axis.
+
+    Attributes:
+        before, after, control: Predictions of each pair.
+        outputs: Probabilities or scores of the three, each (P, L).
+    """
+
+    before: Array
+    after: Array
+    control: Array
+    outputs: tuple[Array, Array, Array]
+
+    @property
+    def changed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether each prediction changes in the rewrite, and in the control, both (P,)."""
+        return _differs(self.before, self.after), _differs(self.before, self.control)
+
+    def moved(self, score: bool) -> tuple[Array, Array]:
+        """Return the distance of each pair's outputs, in the rewrite and in the control, both (P,).
+
+        The distance of probabilities is half the sum of absolute differences for exclusive labels, which of two labels
+        is the change of either probability, and their mean for several labels; that of scores is the absolute change.
+        """
+        first, *others = self.outputs
+        exclusive = first.shape[1] > 1 and np.allclose(first.sum(axis=1), 1, atol=0.02)
+        scale = 1.0 if score else 0.5 * first.shape[1] if exclusive else 1.0
+        distances = [scale * np.abs(other - first).mean(axis=1) for other in others]
+        return distances[0], distances[1]
+
+
+@dataclass
+class Audit(Benchmark):
+    """Measurement of a classifier on a user's own labelled rows.
+
+    Args:
+        data: Rows with labels and groups.
+        pairs: Pairs of each axis.
+        threshold: Probability from which a label is predicted, unless the model has its own.
+        sheet: Pairs that were read by a person, each with its right rewrite, or None if that is unknown.
+    """
+
+    data: LabelledRows
+    pairs: Sequence[Pairs]
+    threshold: float = 0.5
+    sheet: Sequence[tuple[Pair, list[str] | None]] = ()
+    order: dict[str, list[int]] = field(default_factory=dict)  # pairs as shown: those that the first model changes
+    first: list[Quantity] = field(default_factory=list)  # quantities of the first model, to compare later ones with
+
+    version: ClassVar[int] = 1
+    description = DESCRIPTION
+
+    def measure(self, backbone: Any, before: Any = None) -> Outcome:
+        """Classify all texts, and compare."""
+        model: AnyClassifier = backbone.model
+        data = self.data
+        pairs = [pair for one in self.pairs for pair in one.pairs]
+        mended = [right for _, right in self.sheet if right is not None]
+        sides = [[getattr(pair, side) for pair in pairs] for side in ("before", "after", "control")]
+        texts = [*data.fields, *(fields for side in sides for fields in side), *mended]
+        outputs = outputs_of(model, texts, data.kind, data.labels)
+        labels = predicted(outputs, data.kind, cuts_of(model, data.labels, self.threshold))
+        n, p = len(data.fields), len(pairs)
+        parts = [slice(n + k * p, n + (k + 1) * p) for k in range(3)]
+        right = iter(labels[n + 3 * p :])
+        read = [(pair, None if fixed is None else next(right)) for pair, fixed in self.sheet]
+        quantities = [] if data.kind == "score" else [_accuracy(labels[:n], data)]
+        items: dict[str, NDArray[np.floating]] = {}
+        notes = []
+        start = 0
+        for one in self.pairs:
+            cut = slice(start, start + len(one))
+            start += len(one)
+            first, second, third = ((labels[part][cut], outputs[part][cut]) for part in parts)
+            answers = PairOutputs(first[0], second[0], third[0], (first[1], second[1], third[1]))
+            quantities += self._of_axis(one, answers, read)
+            notes += _notes(one, [pair for pair, _ in read if pair.axis == one.axis])
+            if len(one):
+                items[one.axis] = self._items(one.axis, answers)
+        found, said = group_quantities(data, labels[:n], outputs[:n])
+        notes += [Note(AUDIT, text) for text in said]
+        measured = _adjusted([*quantities, *found])
+        self.first = self.first or measured
+        return outcome(self.description, measured, self.first if before else (), items=items, notes=notes)
+
+    def texts(self) -> list[ItemTexts]:
+        """Return the pairs with their texts: before, after, control."""
+        found = []
+        for one in self.pairs:
+            pairs = [one.pairs[k] for k in self.order.get(one.axis, range(len(one)))]
+            if pairs:
+                ids = [f"{self.data.ids[pair.row]} {pair.source} to {pair.target}" for pair in pairs]
+                texts = [[" | ".join(some) for some in (pair.before, pair.after, pair.control)] for pair in pairs]
+                gold = [self.data.named_truth(pair.row) for pair in pairs]
+                found.append(ItemTexts(one.axis, VALUES, ids, texts, part=one.axis, groups=gold))
+        return found
+
+    def _items(self, axis: str, answers: PairOutputs) -> NDArray[np.float32]:
+        """Return the values of each pair (P, V), those whose prediction changes first."""
+        changed, control = answers.changed
+        moved, control_moved = answers.moved(self.data.kind == "score")
+        order = self.order.setdefault(axis, np.lexsort((-moved, control, ~changed)).tolist())
+        sides = [_position(side) for side in (answers.before, answers.after, answers.control)]
+        return np.stack([changed, control, moved, control_moved, *sides], axis=1)[order].astype(np.float32)
+
+    def _of_axis(self, one: Pairs, answers: PairOutputs, read: Sequence[tuple[Pair, Any]]) -> Iterator[Quantity]:
+        """Yield the quantities of an axis, and of its parts by direction and by true label."""
+        share = np.zeros(one.rows)
+        share[: one.people] = 100.0
+        yield quantity(_mean, share, subset=one.axis, name="people")
+        if not len(one):
+            return
+        of_axis = [(pair, right) for pair, right in read if pair.axis == one.axis]
+        if of_axis:
+            yield self._error(one)
+        score = self.data.kind == "score"
+        yield from _changes(one.axis, answers, np.ones(len(one), dtype=bool), score, tested=True)
+        if not score:
+            sheet = _corrections(one, answers, of_axis) if of_axis else None
+            yield from _excess(one.axis, answers, sheet)
+        if score or (self.data.kind == "one" and len(self.data.labels) == 2):
+            yield from _shifts(one, answers, 1.0 if score else 100.0)
+        parts = [f"{one.axis}_{pair.source}_{pair.target}" for pair in one.pairs]
+        gold = [f"{one.axis}_label_{self.data.named_truth(pair.row)}" for pair in one.pairs]
+        for names in (parts, gold if not score else []):
+            for name in sorted(set(names)):
+                chosen = np.array([other == name for other in names])
+                if chosen.sum() >= FEWEST:
+                    yield from _changes(slug(name), answers, chosen, score, tested=False)
+
+    def _error(self, one: Pairs) -> Quantity:
+        """Return the share of rewrites on the sheet that a person calls wrong."""
+        wrong = np.array([right != pair.after for pair, right in self.sheet if pair.axis == one.axis])
+        interval = tuple(100 * bound for bound in wilson_interval(wrong.sum(), len(wrong)))
+        return quantity(_mean, 100.0 * wrong, subset=one.axis, name="rewriter_error", interval=interval)
+
+
+def _differs(first: Array, second: Array) -> NDArray[np.bool_]:
+    """Return whether predictions differ, (P,); of several labels, whether any does."""
+    different = first != second
+    return different if different.ndim == 1 else different.any(axis=1)
+
+
+def _position(side: Array) -> Array:
+    """Return a number for each prediction: the label's position, the score, or the number of labels held."""
+    return side if side.ndim == 1 else side.sum(axis=1)
+
+
+def _mean(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+    return values.mean(axis=axis)
+
+
+def _accuracy(labels: Array, data: LabelledRows) -> Quantity:
+    return quantity(_mean, 100.0 * ~_differs(labels, data.truth), subset="all", name="model_accuracy")
+
+
+def _changes(
+    subset: str, answers: PairOutputs, chosen: NDArray[np.bool_], score: bool, *, tested: bool
+) -> Iterator[Quantity]:
+    """Yield shares of changed predictions and changes of scores over some pairs."""
+    moved, control_moved = (side[chosen] for side in answers.moved(score))
+    if not score:
+        changed, control = (100.0 * side[chosen] for side in answers.changed)
+        for name, values in (("flips", changed), ("control_flips", control)):
+            interval = tuple(100 * bound for bound in wilson_interval(values.sum() / 100, len(values)))
+            yield quantity(_mean, values, subset=subset, name=name, interval=interval)
+        if not tested:
+            found = excess_of(changed, control)
+            interval = (100 * found.low, 100 * found.high)
+            yield quantity(
+                _mean, changed - control, subset=subset, name="excess_flips", interval=interval, headline=False
+            )
+    kind, scale = ("mean_change", 1.0) if score else ("score_change", 100.0)
+    yield quantity(_mean, scale * moved, subset=subset, name=kind)
+    yield quantity(_mean, scale * control_moved, subset=subset, name=f"control_{kind}")
+    p = sign_flip_p(moved - control_moved) if score and tested else None
+    more = {} if tested else {"headline": False}
+    yield quantity(_mean, scale * (moved - control_moved), subset=subset, name=f"excess_{kind}", p=p, **more)
+
+
+def _shifts(one: Pairs, answers: PairOutputs, scale: float) -> Iterator[Quantity]:
+    """Yield, for any two attributes, how far the last output moves from the first to the second, less the control.
+
+    A change from the second attribute to the first counts with the opposite sign.
+    """
+    order = (NEUTRAL, *one.attributes)
+    first, after, control = (side[:, -1] for side in answers.outputs)
+    for low, high in combinations(order, 2):
+        signs = np.array([{(low, high): 1, (high, low): -1}.get((pair.source, pair.target), 0) for pair in one.pairs])
+        chosen = signs != 0
+        if chosen.sum() < FEWEST:
+            continue
+        moved = scale * (signs * ((after - first) - (control - first)))[chosen]
+        kind = "score_shift" if scale == 1 else "shift"
+        yield quantity(_mean, moved, subset=f"{one.axis}_{low}_to_{high}", name=kind, p=sign_flip_p(moved))
+        smallest = POWER_Z * moved.std(ddof=1) / math.sqrt(len(moved))
+        if scale != 1:
+            yield _plain(f"{one.axis}_{low}_to_{high}", "detectable_shift", smallest, len(moved))
+
+
+def _excess(subset: str, answers: PairOutputs, sheet: Corrections | None) -> Iterator[Quantity]:
+    """Yield the excess over the control with its test, corrected by the sheet, and the smallest detectable one."""
+    changed, control = answers.changed
+    found = excess_of(changed, control, sheet)
+    difference = changed.astype(np.float64) - control
+    draws = 100 * (mean_draws(difference) + found.value - difference.mean())
+    interval = (100 * found.low, 100 * found.high)
+    yield Quantity(subset, "excess_flips", 100 * found.value, draws, len(changed), interval=interval, p=found.p)
+    yield _plain(subset, "detectable_flips", 100 * found.detectable, len(changed))
+
+
+def _plain(subset: str, name: str, value: float, n: int) -> Quantity:
+    """Return a number that follows from the design, and so has no sampling interval."""
+    return Quantity(subset, name, value, np.full(RESAMPLES, math.nan), n, interval=(value, value))
+
+
+def _corrections(one: Pairs, answers: PairOutputs, read: Sequence[tuple[Pair, Any]]) -> Corrections:
+    """Compare the changes of the sheet's pairs with those in the person's rewrites."""
+    place = {pair.row: k for k, pair in enumerate(one.pairs)}
+    changed = answers.changed[0]
+    counts = {"missed": 0, "spurious": 0, "unknown_steady": 0, "unknown_changed": 0}
+    for pair, right in read:
+        k = place[pair.row]
+        if right is None:
+            counts["unknown_changed" if changed[k] else "unknown_steady"] += 1
+            continue
+        truly = bool(np.any(right != answers.before[k]))
+        counts["missed"] += truly and not changed[k]
+        counts["spurious"] += bool(changed[k]) and not truly
+    return Corrections(len(read), **counts)
+
+
+def _notes(one: Pairs, read: Sequence[Pair]) -> list[Note]:
+    found = []
+    if not one.pairs:
+        found.append(f"{one.axis}: no text names people by it that the rules can change, so nothing is said of it")
+    elif not read:
+        found.append(
+            f"{one.axis}: the rewriter's error on these texts was not read ({one.read} on other texts); sheet=100 "
+            "writes a sheet to fill in"
+        )
+    if one.faults:
+        counts = ", ".join(f"{count} {reason}" for reason, count in sorted(one.faults.items()))
+        found.append(f"{one.axis}: rewrites that were left out: {counts}")
+    if one.pairs:
+        words = np.mean([[pair.words, pair.control_words] for pair in one.pairs], axis=0)
+        found.append(f"{one.axis}: rewrites change {words[0]:.1f} words on average, controls {words[1]:.1f}")
+    return [Note(AUDIT, text) for text in found]
+
+
+def _adjusted(quantities: Sequence[Quantity]) -> list[Quantity]:
+    """Return the quantities with p-values adjusted for all tests of the audit, by Holm's method."""
+    tested = {k: one.p for k, one in enumerate(quantities) if one.p is not None}
+    adjusted = dict(zip(tested, holm(list(tested.values())), strict=True)) if tested else {}
+    return [replace(one, p_holm=float(adjusted[k])) if k in adjusted else one for k, one in enumerate(quantities)]

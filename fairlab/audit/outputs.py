@@ -1,0 +1,112 @@
+"""Checked outputs of a classifier, and the predictions that follow from them.
+
+Shape letters: N texts, L labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.audit.classifiers import AnyClassifier, Fields, Kind
+from fairlab.types import FairlabError
+
+Array = NDArray[np.float64]
+OFF = 0.01  # largest distance of a sum of probabilities from 1
+EVEN = 0.5  # probability from which a label is predicted
+
+
+def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels: Sequence[str]) -> Array:
+    """Return probabilities (N, L), or scores (N, 1); each distinct text is classified once.
+
+    One probability a text is that of the second of two labels.
+
+    Raises:
+        FairlabError: The model fails on a text, or gives no probabilities.
+    """
+    distinct = list(dict.fromkeys(tuple(fields) for fields in texts))
+    found = _checked(model, _shaped(model, _called(model, distinct), len(distinct), labels, kind), distinct, kind)
+    place = {fields: k for k, fields in enumerate(distinct)}
+    return found[[place[tuple(fields)] for fields in texts]]
+
+
+def predicted(outputs: Array, kind: Kind, cuts: Array) -> Array:
+    """Return predictions: the likeliest label's position (N,), 0 or 1 per label (N, L), or scores (N,).
+
+    Args:
+        outputs: Probabilities (N, L) or scores (N, 1).
+        kind: Kind of the outputs.
+        cuts: Probability from which each label is predicted, (L,); of two exclusive labels, the second's counts.
+    """
+    if kind == "score":
+        return outputs[:, 0]
+    if kind == "several":
+        return (outputs >= cuts).astype(np.float64)
+    if outputs.shape[1] == 2:
+        return (outputs[:, 1] >= cuts[1]).astype(np.float64)
+    return outputs.argmax(axis=1).astype(np.float64)
+
+
+def cuts_of(model: AnyClassifier, labels: Sequence[str], threshold: float) -> Array:
+    """Return the probability from which each label is predicted: the model's own, else the given one."""
+    own = dict(model.thresholds)
+    return np.array([own.get(label, threshold) for label in labels])
+
+
+def _called(model: AnyClassifier, texts: Sequence[Fields]) -> Array:
+    try:
+        return np.asarray(model.call(texts), dtype=np.float64)
+    except FairlabError:
+        raise
+    except Exception as error:
+        said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        for fields in texts:
+            try:
+                model.call([fields])
+            except Exception:
+                shown = " | ".join(fields)[:80]
+                raise FairlabError(
+                    f"{model.name} fails on the text '{shown}' ({said}); mend the model, or remove the text"
+                ) from error
+        raise FairlabError(f"{model.name} fails ({said}), though not on a text alone; mend the model") from error
+
+
+def _shaped(model: AnyClassifier, found: Array, n: int, labels: Sequence[str], kind: Kind) -> Array:
+    outputs = found.reshape(len(found), -1) if found.ndim else found.reshape(1, 1)
+    if len(outputs) != n:
+        raise FairlabError(f"{model.name} gives {len(outputs)} outputs for {n} texts; return one row a text")
+    if kind == "score":
+        wanted = 1
+    else:
+        wanted = len(labels)
+        if outputs.shape[1] == 1 and wanted == 2 and kind == "one":
+            outputs = np.concatenate([1 - outputs, outputs], axis=1)
+    if outputs.shape[1] != wanted:
+        raise FairlabError(
+            f"{model.name} gives {outputs.shape[1]} outputs a text, and there are {wanted} labels "
+            f"({', '.join(labels) or 'a score'}); give labels=[...] in the order of its outputs"
+        )
+    return outputs
+
+
+def _checked(model: AnyClassifier, outputs: Array, texts: Sequence[Fields], kind: Kind) -> Array:
+    bad = ~np.isfinite(outputs).all(axis=1)
+    if bad.any():
+        shown = " | ".join(texts[int(bad.argmax())])[:80]
+        raise FairlabError(f"{model.name} gives no number for the text '{shown}'; mend the model, or remove the text")
+    if kind == "score":
+        return outputs
+    if outputs.min() < -1e-6 or outputs.max() > 1 + 1e-6:
+        raise FairlabError(
+            f"{model.name} gives values from {outputs.min():.3g} to {outputs.max():.3g}, which are logits and not "
+            "probabilities; apply softmax (one label a text) or sigmoid (several)"
+        )
+    sums = outputs.sum(axis=1)
+    if kind == "one" and (off := np.abs(sums - 1)).max() > OFF:
+        raise FairlabError(
+            f"the probabilities of {model.name} sum to {sums[int(off.argmax())]:.3g} and not to 1; normalise them, or "
+            "give several labels, as lists or as a column each"
+        )
+    return outputs

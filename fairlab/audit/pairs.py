@@ -1,0 +1,107 @@
+"""Pairs of a text and its rewrite with one person turned to another attribute, each with a control."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from fairlab.audit.control import changed_words, control_of
+from fairlab.augmentation.perturbation import Perturbation
+from fairlab.text.fields import join_fields
+from fairlab.types import FairlabError
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A row's text before and after one person changes, and its control.
+
+    Attributes:
+        row: Position of the row in the data.
+        axis, source, target: Axis, and the attributes before and after.
+        before, after, control: Fields of the three texts.
+        words, control_words: Number of words that the rewrite and the control change.
+    """
+
+    row: int
+    axis: str
+    source: str
+    target: str
+    before: list[str]
+    after: list[str]
+    control: list[str]
+    words: int
+    control_words: int
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of one axis.
+
+    Attributes:
+        axis: Name of the axis.
+        attributes: Its attributes.
+        pairs: At most one pair per row.
+        people: Number of rows in which a person's attribute was found.
+        rows: Number of rows.
+        faults: Number of rewrites that were rejected, by reason.
+        read: Wrong rule rewrites of the axis as read by the project, in words.
+    """
+
+    axis: str
+    attributes: tuple[str, ...]
+    pairs: list[Pair]
+    people: int
+    rows: int
+    faults: Mapping[str, int]
+    read: str
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+
+def make_pairs(
+    fields: Sequence[Sequence[str]], axis: str, *, mode: Literal["syntax", "lexical"] = "syntax", seed: int = 0
+) -> Pairs:
+    """Turn one person of every text to another attribute of an axis, drawn by a hash, and make the controls.
+
+    Args:
+        fields: Fields of each text.
+        axis: Name of a lexicon, or path of a lexicon file.
+        mode: Way of finding words, as in :class:`fairlab.augmentation.perturbation.Perturbation`.
+        seed: Seed of the drawn persons and targets.
+
+    Raises:
+        FairlabError: There is no such axis.
+    """
+    perturbation = Perturbation(axes=[axis], sampling="uniform", mode=mode, seed=seed)
+    lexicon = perturbation.lexicons[0]
+    texts = [join_fields(some) for some in fields]
+    drawn = perturbation.choose(texts, range(1, len(texts) + 1), perturbation.weights([]))
+    chosen = {k: choice for k, choice in enumerate(drawn) if choice is not None}
+    made = perturbation.rewrite([fields[k] for k in chosen], list(chosen.values())) if chosen else []
+    pairs, faults = [], Counter[str]()
+    for (k, choice), found in zip(chosen.items(), made, strict=True):
+        if found.fault[0]:
+            faults[found.fault[0]] += 1
+            continue
+        before, after = list(fields[k]), found.fields
+        control, count = control_of(before, after, f"{seed}:{lexicon.axis}:{k}")
+        words = sum(changed_words(*both) for both in zip(before, after, strict=True))
+        pairs.append(Pair(k, lexicon.axis, choice.source, choice.target, before, after, control, words, count))
+    return Pairs(lexicon.axis, lexicon.attributes, pairs, len(chosen), len(texts), dict(faults), lexicon.error_rate)
+
+
+def refuse_without_people(found: Sequence[Pairs], name: str) -> None:
+    """Raise if no text of any axis could be rewritten.
+
+    Raises:
+        FairlabError: There is no pair.
+    """
+    if not any(found):
+        axes = ", ".join(one.axis for one in found)
+        raise FairlabError(
+            f"no text of {name} names people by {axes} that the rules can change; give data about people, or axis=FILE "
+            "with a lexicon of your own"
+        )

@@ -1,0 +1,128 @@
+"""Quantities of a classifier by group: of every group column, label and intersection."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.audit.data import LabelledRows
+from fairlab.audit.described import slug
+from fairlab.audit.group_rates import (
+    SMALLEST,
+    TESTED,
+    Binary,
+    Members,
+    Rate,
+    detectable_gap,
+    group_rates,
+    members_of,
+)
+from fairlab.benchmarks.readings import Quantity
+from fairlab.metrics.bootstrap import RESAMPLES, percentile_interval, weighted_draws
+from fairlab.metrics.sliced_averages import largest_gap
+from fairlab.types import FairlabError
+
+Array = NDArray[np.float64]
+FOUND = "people"  # beginning of the names of groups that the lexicon found
+
+
+def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple[list[Quantity], list[str]]:
+    """Return the quantities of all groups, in percent or points, and notes on small groups.
+
+    Args:
+        data: Rows with groups.
+        labels: Predictions of the rows.
+        outputs: Probabilities (N, L) or scores (N, 1).
+
+    Raises:
+        FairlabError: A column has fewer than two groups of at least 20 rows.
+    """
+    found: list[Quantity] = []
+    notes = []
+    for column, groups in data.groups.items():
+        members = members_of(groups)
+        if members.small:
+            small = ", ".join(f"{name} ({count})" for name, count in members.small.items())
+            notes.append(f"{column}: groups of fewer than {SMALLEST} rows are left out: {small}")
+        if len(members.names) < 2:
+            if "*" in column or column.startswith(FOUND):
+                notes.append(f"{column}: fewer than two groups have {SMALLEST} rows, so nothing is said of them")
+                continue
+            small = ", ".join(f"{name} ({count})" for name, count in members.small.items())
+            raise FairlabError(
+                f"'{column}' has fewer than two groups of at least {SMALLEST} rows (small: {small or 'none'}); give "
+                "more rows, join small groups, or leave group out"
+            )
+        if data.kind == "score":
+            found += _of_scores(column, members, outputs[:, 0] - data.truth)
+        else:
+            found += _of_labels(column, members, data, labels, outputs)
+    return found, notes
+
+
+def binaries(data: LabelledRows, labels: Array, outputs: Array) -> Iterator[tuple[str, Binary]]:
+    """Yield name and predictions of each label; of two exclusive labels, those of the second alone."""
+    for place, name in enumerate(data.labels):
+        if data.kind == "several":
+            yield name, Binary(data.truth[:, place], labels[:, place], outputs[:, place])
+        elif len(data.labels) > 2 or place == 1:
+            truth, predicted = ((side == place).astype(np.float64) for side in (data.truth, labels))
+            yield name, Binary(truth, predicted, outputs[:, place])
+
+
+def _of_labels(column: str, members: Members, data: LabelledRows, labels: Array, outputs: Array) -> Iterator[Quantity]:
+    """Yield rates by label, and for three labels or more the accuracy over all of them."""
+    whole = len(data.labels) > 2 and data.kind == "one"
+    if whole:
+        right = (labels == data.truth).astype(np.float64)
+        of_all = Binary(np.ones(len(right)), right, right)
+        rates = [one for one in group_rates(of_all, members) if one.name in ("accuracy", "accuracy_gap")]
+        yield from _as_quantities(column, column, rates)
+        yield from _detectable(column, of_all, members, ("accuracy",))
+    for name, of_label in binaries(data, labels, outputs):
+        subset = f"{column}_{slug(name)}" if whole or data.kind == "several" else column
+        if min(of_label.truth.sum(), (1 - of_label.truth).sum()) < SMALLEST:
+            continue
+        rates = [one for one in group_rates(of_label, members) if not (whole and one.name.startswith("accuracy"))]
+        yield from _as_quantities(subset, subset, rates)
+        tested = tuple(one for one in TESTED if not (whole and one == "accuracy"))
+        yield from _detectable(subset, of_label, members, tested)
+
+
+def _as_quantities(subset: str, prefix: str, rates: Sequence[Rate]) -> Iterator[Quantity]:
+    for one in rates:
+        place = f"{prefix}_{slug(one.group)}" if one.group else subset
+        low, high = percentile_interval(100 * one.draws)  # of a gap near 0, draws lie above it
+        interval = (min(low, 100 * one.value), max(high, 100 * one.value))
+        yield Quantity(place, one.name, 100 * one.value, 100 * one.draws, one.n, interval=interval, p=one.p)
+
+
+def _detectable(subset: str, of_label: Binary, members: Members, names: Sequence[str]) -> Iterator[Quantity]:
+    """Yield the smallest gap that each test finds, which follows from the sizes and has no sampling interval."""
+    for name in names:
+        value = 100 * detectable_gap(of_label, members, name)
+        if math.isfinite(value):
+            nothing = np.full(RESAMPLES, math.nan)
+            yield Quantity(subset, f"detectable_{name}", value, nothing, len(of_label.truth), interval=(value, value))
+
+
+def _of_scores(column: str, members: Members, errors: Array) -> Iterator[Quantity]:
+    """Yield the mean error of each group's scores, and the gap between groups."""
+    member_NK = members.member_NK.astype(np.float64)
+
+    def means(weights_BN: Array) -> Array:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return (weights_BN @ (errors[:, None] * member_NK)) / (weights_BN @ member_NK)
+
+    values, draws = means(np.ones((1, len(errors))))[0], weighted_draws(means, range(len(errors)))
+    for k, name in enumerate(members.names):
+        yield Quantity(
+            f"{column}_{slug(name)}", "mean_error", float(values[k]), draws[:, k], int(member_NK[:, k].sum())
+        )
+    gaps = largest_gap(draws)
+    yield Quantity(
+        column, "mean_error_gap", float(largest_gap(values)), gaps, len(errors), interval=percentile_interval(gaps)
+    )

@@ -1,0 +1,76 @@
+"""Reading sheet of an audit: drawn pairs that a person reads, to learn the rewriter's own error.
+
+The sheet has a row per drawn pair. The reader writes ``yes`` or ``no`` under ``right``, and for a wrong rewrite the
+text as it should be under ``corrected``. A corrected text is classified too, so that the audit knows which changes of a
+prediction the rewriter missed, and which it made up.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairlab.audit.pairs import Pair
+from fairlab.checks.escapes import csv_cell, csv_text
+from fairlab.files import write_whole
+from fairlab.text.fields import join_fields, split_fields
+from fairlab.text.reading import read_table_rows
+from fairlab.types import FairlabError
+
+FILE = "rewrites.csv"
+COLUMNS = ("id", "axis", "source", "target", "before", "after", "right", "corrected")
+YES, NO = ("yes", "y", "1", "true", "x"), ("no", "n", "0", "false")
+
+
+def drawn_for_sheet(pairs: Sequence[Pair], ids: Sequence[str], count: int) -> list[Pair]:
+    """Draw pairs for a sheet by a hash of their texts, the same for every model."""
+    order = sorted(pairs, key=lambda one: hashlib.sha256(f"{one.axis}:{one.before}:{ids[one.row]}".encode()).digest())
+    return order[:count]
+
+
+def write_rewrites(path: Path, drawn: Sequence[Pair], ids: Sequence[str]) -> None:
+    """Write a sheet to fill in."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for one in drawn:
+        texts = [csv_cell(join_fields(fields)) for fields in (one.before, one.after)]
+        writer.writerow([csv_cell(ids[one.row]), one.axis, one.source, one.target, *texts, "", ""])
+    write_whole(path, text.getvalue())
+
+
+def read_rewrites(path: Path, pairs: Sequence[Pair]) -> list[tuple[Pair, list[str] | None]]:
+    """Return the pairs that were read, each with its right rewrite, or None if it is wrong and not corrected.
+
+    Rows without an answer are left out.
+
+    Raises:
+        FairlabError: The sheet does not exist, holds no answer, another answer than yes or no, or other pairs.
+    """
+    if not path.is_file():
+        raise FairlabError(f"{path} is no file; give a filled {FILE}, as sheet=100 writes it")
+    known = {(one.axis, one.target, join_fields(one.before), join_fields(one.after)): one for one in pairs}
+    found: list[tuple[Pair, list[str] | None]] = []
+    for line, row in read_table_rows(path, columns=COLUMNS):
+        answer = row.get("right", "").strip().casefold()
+        if not answer:
+            continue
+        if answer not in YES + NO:
+            raise FairlabError(f"{path} line {line}: '{answer}' under 'right' is neither yes nor no; write one of them")
+        key = (row["axis"], row["target"], csv_text(row["before"]), csv_text(row["after"]))
+        pair = known.get(key)
+        if pair is None:
+            raise FairlabError(
+                f"{path} line {line} is no pair of this audit; fill in the sheet of the same data and axes"
+            )
+        corrected = csv_text(row.get("corrected", "")).strip()
+        if answer in YES:
+            found.append((pair, pair.after))
+        else:
+            found.append((pair, split_fields(corrected, pair.before) if corrected else None))
+    if not found:
+        raise FairlabError(f"{path} has no answer under 'right'; write yes or no in its rows")
+    return found

@@ -1,0 +1,35 @@
+"""The sentence that answers an audit."""
+
+import pytest
+
+from fairlab.audit.answer import answer_of
+from fairlab.record import Reading
+
+
+def readings(value, low, high, p, detectable):
+    """Readings of one test with its smallest detectable gap."""
+    test = Reading("audit", "gender", "excess_flips", value, "points", 0.0, 100, low, high, p=p, p_holm=p)
+    return [
+        test,
+        Reading("audit", "gender", "detectable_flips", detectable, "points", None, 100, detectable, detectable),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "margin", "beginning"),
+    [
+        ((6.0, 3.0, 9.0, 0.001, 4.0), None, "No, people are not treated alike: changing gender changes more"),
+        ((0.4, 0.3, 0.5, 0.001, 0.2), None, "No difference was found, which is not equality: gaps from 0.2 points"),
+        ((-6.0, -9.0, -3.0, 0.001, 4.0), None, "No difference was found"),
+        ((1.0, -2.0, 4.0, 0.6, 4.0), None, "No difference was found, which is not equality: gaps from 4 points"),
+        ((1.0, -9.0, 11.0, 0.6, 12.0), None, "Cannot tell"),
+        ((1.0, 0.5, 1.5, 0.001, 4.0), 2.0, "Yes, within the margin: every gap is at most 2 points"),
+        ((1.0, -2.0, 4.0, 0.6, 4.0), 2.0, "No difference was found"),
+    ],
+)
+def test_the_sentence_follows_from_the_test(numbers, margin, beginning):
+    assert answer_of(readings(*numbers), margin).sentence.startswith(beginning)
+
+
+def test_nothing_tested_tells_nothing():
+    assert answer_of([]).sentence.startswith("Cannot tell")

@@ -1,0 +1,209 @@
+"""Audits of classifiers of every kind, and everything that may be wrong with their input."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+
+import fairlab
+from fairlab.types import FairlabError
+
+THINGS = ("song", "poem", "letter", "report", "plan")
+ROWS = [
+    {"text": f"{who} sent a big {THINGS[k % 5]} on day {k}.", "label": k % 2, "sex": sex, "region": "ns"[k // 2 % 2]}
+    for k in range(40)
+    for who, sex in (("He", "m"), ("She", "f"))
+]
+
+
+def of_words(*words):
+    """A function that gives a probability of 0.9 to texts with one of the words, and 0.2 to others."""
+    return lambda texts: [0.9 if {*text.split()} & {*words} else 0.2 for text in texts]
+
+
+def audit(model, data=ROWS, **more):
+    return fairlab.audit(model, data, **{"mode": "lexical", **more})
+
+
+@pytest.fixture(scope="module")
+def biased():
+    return audit(of_words("He"), group="sex")
+
+
+def test_a_biased_function_is_found(biased):
+    flips = biased.items()
+    turned = flips[flips["id"].str.endswith(("man to woman", "woman to man"))]
+    assert (turned["changed"] == 1).all()
+    assert biased["audit/gender/control_flips"] == 0
+    assert biased.sentence.startswith("No, people are not treated alike: ")
+    assert biased["audit/sex/false_positive_rate_gap"] == 100
+    assert biased["audit/gender_man_to_woman/shift"] == pytest.approx(-70)
+    assert {"subset", "quantity", "value", "low", "high"} <= set(biased.to_pandas())
+
+
+def test_its_report_begins_with_the_answer(biased, tmp_path):
+    page = biased.report(tmp_path / "audit.html").read_text(encoding="utf-8")
+    assert "people are not treated alike" in page
+
+
+def test_items_hold_the_three_texts(biased):
+    row = biased.items().iloc[0]
+    assert row["text 1"] != row["text 2"] != row["text 3"]
+    assert row["changed"] == 1
+
+
+def test_a_fair_function_is_not_found():
+    found = audit(of_words("song", "poem"), group="sex")
+    assert found["audit/gender/flips"] == 0
+    assert "No, people" not in found.sentence
+
+
+def test_an_unstable_function_is_not_biased():
+    found = audit(lambda texts: [hash(text) % 97 / 97 for text in texts])
+    assert found["audit/gender/flips"] > 20
+    assert found["audit/gender/control_flips"] > 20
+    assert "changing gender changes more" not in found.sentence
+
+
+def test_equality_needs_a_margin():
+    never = lambda texts: [0.1] * len(texts)  # noqa: E731
+    rows = [{"text": f"{who} sang {k}.", "label": k % 2} for k in range(150) for who in ("He", "She")]
+    assert audit(never, rows, margin=1).sentence.startswith("Cannot tell")
+    assert audit(never, rows, margin=14).sentence.startswith("Yes, within the margin")
+
+
+def test_a_pipeline_of_three_labels():
+    rows = [one | {"label": "abc"[k % 3]} for k, one in enumerate(ROWS * 2)]
+    texts, labels = [one["text"] for one in rows], [one["label"] for one in rows]
+    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, labels)
+    found = audit(model, rows, group=["sex", "region"])
+    subsets = set(found.to_pandas()["subset"])
+    assert {"sex", "sex_a", "sex_a_f", "sex*region", "gender_label_a"} <= subsets
+
+
+def test_several_labels_in_columns():
+    rows = [one | {"toxic": k % 2, "insult": k // 2 % 2} for k, one in enumerate(ROWS)]
+    model = lambda texts: np.array([[0.9 * ("He" in text), 0.3] for text in texts])  # noqa: E731
+    found = audit(model, rows, label=["toxic", "insult"])
+    assert found["audit/gender/flips"] > 50
+    assert "people_gender_toxic" in set(found.to_pandas()["subset"])
+
+
+def test_a_regression_is_audited_by_its_scores():
+    rows = [one | {"score": 1.0 + k % 3} for k, one in enumerate(ROWS)]
+    model = make_pipeline(CountVectorizer(), Ridge()).fit([one["text"] for one in rows], [one["score"] for one in rows])
+    found = audit(model, rows, label="score", group="sex")
+    assert found["audit/gender/excess_mean_change"] == pytest.approx(
+        found["audit/gender/mean_change"] - found["audit/gender/control_mean_change"]
+    )
+    assert abs(found["audit/sex/mean_error_gap"]) < 2
+
+
+def test_pairs_of_texts_and_tables():
+    table = pandas.DataFrame([one | {"question": "Who is it?"} for one in ROWS])
+    found = audit(lambda pairs: [0.9 * ("He " in first) for first, _ in pairs], table, field=["text", "question"])
+    assert found["audit/gender/flips"] > 50
+
+
+def test_two_versions_are_paired():
+    found = audit({"old": of_words("He"), "new": of_words("song")}, group="sex")
+    (change,) = (one for one in found.comparisons if one.quantity == "excess_flips" and one.subset == "gender")
+    assert change.difference < -50
+    assert change.p_holm < 0.05
+    assert found.sentence.startswith("old: No, people")
+
+
+def test_a_served_classifier():
+    class Replies(BaseHTTPRequestHandler):
+        def do_POST(self):
+            texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
+            results = [{"category_scores": {"hate": 0.9 * ("He" in text)}} for text in texts]
+            body = json.dumps({"results": results}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Replies)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        found = audit(f"http://127.0.0.1:{server.server_port}", label=["hate"], data=[o | {"hate": 1} for o in ROWS])
+    finally:
+        server.shutdown()
+    assert found["audit/gender/flips"] > 50
+
+
+def test_a_sheet_is_written_read_and_counted(tmp_path):
+    first = audit(of_words("Dr"), sheet=10)
+    first.save(tmp_path / "run")
+    sheet = pandas.read_csv(tmp_path / "run" / "rewrites.csv", dtype=str, keep_default_na=False)
+    assert len(sheet) == 10
+    sheet["right"] = ["no"] * 4 + ["yes"] * 6
+    sheet.loc[:2, "corrected"] = "Dr X sent a letter."
+    sheet.to_csv(tmp_path / "filled.csv", index=False)
+    second = audit(of_words("Dr"), sheet=str(tmp_path / "filled.csv"))
+    assert second["audit/gender/rewriter_error"] == 40
+    assert first["audit/gender/excess_flips"] == 0
+    assert second["audit/gender/excess_flips"] == pytest.approx(30)  # three of ten read, whose right texts change
+
+
+def bad(index, value):
+    """A function that fails, or gives another value, for a text about day 7."""
+
+    def call(texts):
+        if value is None and any("day 7." in text for text in texts):
+            raise ValueError("too long")
+        return [value if "day 7." in text else 0.5 for text in texts]
+
+    return call
+
+
+ONE_KIND = [one | {"label": 1} for one in ROWS]
+WITHOUT = [{"text": f"Stone {k} is grey.", "label": k % 2} for k in range(40)]
+FEW = [one | {"sex": "mf"[k < 10]} for k, one in enumerate(ROWS)]
+EMPTY = [*ROWS, ROWS[0] | {"label": ""}]
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "words"),
+    [
+        (of_words("He"), {"data": ONE_KIND}, "all labels of this list in 'label' are '1'"),
+        (of_words("He"), {"data": FEW, "group": "sex"}, "fewer than two groups of at least 20 rows"),
+        (of_words("He"), {"label": "gold"}, "has no column 'gold'; it has: label, sex, region"),
+        (of_words("He"), {"field": "comment"}, "no text in the field 'comment'"),
+        (of_words("He"), {"data": EMPTY}, "row 81: the cell of 'label' is empty"),
+        (lambda texts: [[0.5, 0.7]] * len(texts), {}, "sum to 1.2 and not to 1"),
+        (lambda texts: [[-2.0, 3.0]] * len(texts), {}, "logits and not probabilities"),
+        (lambda texts: [[0.2, 0.3, 0.5]] * len(texts), {}, "gives 3 outputs a text, and there are 2 labels (0, 1)"),
+        (of_words("He"), {"labels": ["good", "bad"]}, "has the label '0', and the model has good, bad"),
+        (of_words("He"), {"data": WITHOUT}, "names people by gender"),
+        (
+            bad(7, None),
+            {},
+            "fails on the text 'He sent a big letter on day 7.'",
+        ),
+        (bad(7, float("nan")), {}, "gives no number for the text"),
+        (lambda texts: [0.5], {}, "gives 1 outputs for"),
+        ("model.pkl", {}, "a pickle, which runs code when it is read"),
+        ("no_module:thing", {}, "model=no_module:thing cannot be imported"),
+        (3, {}, "a int is no classifier"),
+        (of_words("He"), {"axis": "hair"}, "hair"),
+        (of_words("He"), {"sheet": "nowhere.csv"}, "nowhere.csv is no file"),
+        (of_words("He"), {"colour": 1}, "there is no setting 'colour' of an audit"),
+        ("http://127.0.0.1:9", {}, "gives no scores"),
+    ],
+)
+def test_bad_input_ends_in_a_sentence(model, given, words):
+    with pytest.raises(FairlabError) as error:
+        audit(model, **given)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
