@@ -23,6 +23,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from fairlab.methods.safety_ensemble.exported.export import save_ensemble
 from fairlab.methods.safety_ensemble.model import HarmModel
@@ -75,6 +76,7 @@ COMMANDS = (
     "drift earlier.jsonl later.jsonl",
     "reproduce paper=own output=reproduced",
     "reproduce paper=own output=reproduced dry_run=true calibrate=false",
+    "audit model=classifier dataset=rated.jsonl mode=lexical",
     "version",
 )
 
@@ -101,6 +103,9 @@ def write_world(folder: Path, models: dict[str, Path]) -> None:
     write_rows(folder / "groups.jsonl", groups)
     texts = [f"She saw her father {k} times. The dog slept." for k in range(12)]
     (folder / "texts.txt").write_text("\n".join(texts) + "\n")
+    write_rows(
+        folder / "rated.jsonl", [{"text": text, "label": ["no", "yes"][k % 2]} for k, text in enumerate(texts * 3)]
+    )
     (folder / "many.txt").write_text("\n".join(texts * 20) + "\n")
     lexicon = {"axis": "gender", "attributes": ["man", "woman"], "words": {"pets": [["n", "dog", "cat"]]}}
     lexicon |= {"sources": {"pets": "made up"}, "polysemous": {"dog": "the verb"}}
@@ -136,6 +141,9 @@ def write_models(folder: Path, models: dict[str, Path]) -> None:
     """Write an encoder, a masked language model, a model of sentence-transformers and an exported ensemble."""
     shutil.copytree(models["bert"], folder / "tiny")
     shutil.copytree(models["bert_mlm"], folder / "masked")
+    classifier = AutoModelForSequenceClassification.from_pretrained(models["bert"], id2label={0: "no", 1: "yes"})
+    classifier.save_pretrained(folder / "classifier")
+    AutoTokenizer.from_pretrained(models["bert"]).save_pretrained(folder / "classifier")
     modules = [Transformer(str(folder / "tiny")), Pooling(32, "mean"), Dense(32, 8)]
     SentenceTransformer(modules=modules, device="cpu").save(str(folder / "sentences"), create_model_card=False)
     pipeline = Pipeline([("scale", StandardScaler()), ("model", LogisticRegression())])
