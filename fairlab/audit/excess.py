@@ -73,7 +73,7 @@ def excess_of(changed: ArrayLike, control: ArrayLike, sheet: Corrections | None 
     Example:
         >>> found = excess_of([1] * 30 + [0] * 70, [1] * 10 + [0] * 90)
         >>> round(found.value, 2), round(found.low, 3), round(found.high, 3), found.p < 0.001
-        (0.2, 0.117, 0.275, True)
+        (0.2, 0.114, 0.278, True)
 
     Source: Bonett and Price 2012, "Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on
     Paired Data"; Zou and Donner 2008, "Construction of confidence limits about effect measures".

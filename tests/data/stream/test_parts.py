@@ -2,6 +2,7 @@
 
 import json
 import os
+from typing import TypedDict
 
 import pytest
 
@@ -9,19 +10,24 @@ from fairlab.data.stream.parts import FinishedPart, changed_facts, is_as_listed
 from fairlab.files import sha256
 
 
+class Summary(TypedDict):
+    rows: int
+    files: dict[str, dict[str, str]]
+
+
 @pytest.fixture
 def part(tmp_path):
     """A finished part of one file."""
     file = tmp_path / "data-00000.jsonl"
     file.write_text("one\n")
-    made = FinishedPart(tmp_path, tmp_path / "00000.json")
+    made = FinishedPart(tmp_path, tmp_path / "00000.json", Summary)
     made.write({"rows": 1, "files": {"data": {"file": file.name, "sha256": sha256(file)}}})
     return made
 
 
 def test_a_part_is_finished_by_its_summary(part, tmp_path):
     assert part.read()["rows"] == 1
-    assert FinishedPart(tmp_path, tmp_path / "00001.json").read() is None
+    assert FinishedPart(tmp_path, tmp_path / "00001.json", Summary).read() is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"files": []}', '{"files": {"data": 5}}'])

@@ -62,7 +62,7 @@ def test_a_command_is_the_module_of_its_name(said, tmp_path, monkeypatch):
     assert (code, printed.err) == (1, "fairlab: input has no value; give one, for example input=...\n")
     printed, code = said("trian", "+experiment=ccd_bert")
     assert code == 1
-    assert printed.err.startswith("fairlab: there is no command 'trian'; there are: augment, compare")
+    assert printed.err.startswith("fairlab: there is no command 'trian'; there are: audit, augment, compare")
 
 
 @pytest.mark.parametrize("kind", ["benchmark", "method", "backbone", "augmentation", "experiment"])
