@@ -84,10 +84,7 @@ def main_thread(batches: Iterator[Any], steps: int) -> float:
 
 def masking(backbone: Backbone) -> MLM:
     """A method that masks."""
-    method = MLM(backbone, **VALUES)
-    method.special_ids = torch.tensor(backbone.tokenizer.all_special_ids)
-    method.mask_id = int(backbone.tokenizer.mask_token_id)
-    return method
+    return MLM(backbone, **VALUES)
 
 
 def measure(backbone: Backbone, steps: int, repeats: int) -> dict[str, object]:

@@ -147,6 +147,7 @@ class MLM(Trained):
         self.steps = steps
         self.validate_every = validate_every
         self.seed = seed
+        self.special_ids = torch.tensor(encoder.tokenizer.all_special_ids)
         self.original: dict[str, Tensor] = {}
         self.mlm_mean, self.preservation_mean, self.accuracy_mean = MeanMetric(), MeanMetric(), MeanMetric()
 
@@ -156,8 +157,6 @@ class MLM(Trained):
             return
         device = self.trainer.strategy.root_device
         self.encoder.to(device)
-        self.special_ids = torch.tensor(self.encoder.tokenizer.all_special_ids)
-        self.mask_id = int(self.encoder.tokenizer.mask_token_id)  # type: ignore[call-overload]
         if device.type == "cpu":  # on short texts 1.5 times as fast as the fused kernel, whose backward is slow
             self.encoder.model.set_attn_implementation("eager")
         data: Corpus | PackedText = self.trainer.datamodule  # type: ignore[attr-defined]
@@ -191,7 +190,7 @@ class MLM(Trained):
             share=self.mask_share,
             as_mask=SHOWN_AS_MASK if training else 1.0,
             as_random=SHOWN_AS_RANDOM if training else 0.0,
-            mask_id=self.mask_id,
+            mask_id=int(self.encoder.tokenizer.mask_token_id),  # type: ignore[call-overload]
             vocabulary=len(self.encoder.tokenizer),
             continues=self.continues_V[batch.input_ids] if self.whole_words else None,
             generator=torch.Generator().manual_seed(seed_of(self.seed, number)),

@@ -53,6 +53,7 @@ class History(Callback):
         self.batches = 0
         self._trained: Row = {}  # of the latest training row
         self._bytes = 0
+        self._is_cut = False
         self._parts: list[dict[str, Tensor]] = []
         self._ends: list[tuple[int, int]] = []  # for each step not yet read: its number, and the parts up to its end
         self._latest: dict[str, Tensor] = {}
@@ -66,7 +67,12 @@ class History(Callback):
 
     def on_train_start(self, trainer: lightning.Trainer, *_: Any) -> None:
         """Cut the file to the rows of the checkpoint that the run resumes from."""
-        if trainer.is_global_zero:
+        self._cut(trainer)
+
+    def _cut(self, trainer: lightning.Trainer) -> None:
+        """Cut the file once; a run resumed after its last step has no other hook than the first row that it writes."""
+        if trainer.is_global_zero and not self._is_cut:
+            self._is_cut = True
             self.file.parent.mkdir(parents=True, exist_ok=True)
             with os.fdopen(self._open(), "ab") as file:
                 self._bytes = min(self._bytes, file.seek(0, os.SEEK_END))
@@ -154,6 +160,7 @@ class History(Callback):
         if not rows:
             return
         self.last = rows[-1]
+        self._cut(trainer)
         if trainer.is_global_zero:
             content = "".join(json.dumps(row) + "\n" for row in rows).encode()
             with os.fdopen(self._open(), "ab") as file:
