@@ -27,7 +27,7 @@ def refuse_probes(name: str, replies: Mapping[str, Reply], calls: int) -> None:
     last = list(replies.values())[-1]
     raise FairlabError(
         f"{name} gives no answer to a first call of {calls} ({last.outcome}: {last.reason}), so the others are not "
-        "made; check llm.model, llm.extra and llm.reply_tokens, or make them all the same by llm.probe_above=null"
+        "made; check llm.model, llm.extra and llm.reply_tokens, or set llm.probe_above=null to make them anyway"
     )
 
 
