@@ -15,7 +15,8 @@ from fairlab.run.config.composing import composing
 from fairlab.run.config.served_nodes import served_node
 from fairlab.types import FairlabError
 
-SERVED = ("api_key_env", "concurrency", "price", "budget", "ledger", "extra", "total_timeout")  # of a served model
+# Settings of a served model.
+SERVED = ("api_key_env", "concurrency", "price", "budget", "ledger", "extra", "tokens_per_minute", "total_timeout")
 
 if TYPE_CHECKING:  # importing torch and transformers takes seconds
     from fairlab.backbones.backbone import Backbone

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import random
+import logging
 import sys
-import threading
 from collections import deque
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from dataclasses import replace
+from typing import Any, Protocol
 
 from rich.progress import Progress
 
 from fairlab.llm.budget import Budget, Forecast, Price
+from fairlab.llm.event_loop import run_coroutine
 from fairlab.llm.exchange import (
-    LONGEST_WAIT,
     NO_ANSWER,
     Attempt,
     ExchangeOutcome,
@@ -26,23 +25,15 @@ from fairlab.llm.exchange import (
     estimated_tokens,
 )
 from fairlab.llm.ledger import Ledger
+from fairlab.llm.pacing import TokenPace
+from fairlab.llm.pending import RETRIED, PendingCall
+from fairlab.llm.probe import PROBES, expectation, refuse_probes
 from fairlab.llm.structured import judged
 from fairlab.types import FairlabError
 
-T = TypeVar("T")
-FIRST_WAIT = 1.0  # seconds before the first retry; doubled for each further one
-FIRST_TRIES = 3  # attempts to connect to a server that has never answered
-FORM_TRIES = 8  # attempts to find the parameters and the schema form that a server supports
+log = logging.getLogger(__name__)
 POLL = 0.05  # seconds between checks for calls that another process is making
 OPENING = 60  # maximum number of prompt characters shown in errors
-RETRIED = {
-    ExchangeOutcome.RATE_LIMITED,
-    ExchangeOutcome.TIMED_OUT,
-    ExchangeOutcome.CUT_OFF,
-    ExchangeOutcome.SERVER_ERROR,
-    ExchangeOutcome.UNREACHABLE,
-}
-ADAPTED = {ExchangeOutcome.SCHEMA_FORM_REFUSED, ExchangeOutcome.PARAMETER_REFUSED}  # sent again in another form
 
 
 class Model(AbstractAsyncContextManager["Model"], Protocol):
@@ -63,62 +54,6 @@ class Model(AbstractAsyncContextManager["Model"], Protocol):
         ...
 
 
-@dataclass
-class _Pending:
-    """Request that awaits a reply."""
-
-    key: str
-    asked: Request
-    request: Request  # as it will be sent next
-    retries: int
-    repairs: int
-    attempts: list[Attempt] = field(default_factory=list)
-
-    def reply(self) -> Reply:
-        last = self.attempts[-1]
-        return Reply(
-            last.outcome,
-            last.text,
-            last.reason,
-            attempts=len(self.attempts),
-            prompt_tokens=sum(attempt.prompt_tokens for attempt in self.attempts),
-            completion_tokens=sum(attempt.completion_tokens for attempt in self.attempts),
-            seconds=sum(attempt.seconds for attempt in self.attempts),
-        )
-
-    def next_wait(self, reached: bool) -> float | None:
-        """Prepare the next attempt and return the seconds to wait for it, or None if the last attempt is final.
-
-        Args:
-            reached: Whether the server has ever answered; retries end early for a server that is not running.
-        """
-        last = self.attempts[-1]
-        if last.outcome in ADAPTED:
-            refusals = sum(attempt.outcome in ADAPTED for attempt in self.attempts)
-            return 0.0 if refusals <= FORM_TRIES else None
-        if not reached and len(self.attempts) == FIRST_TRIES:
-            return None
-        if last.outcome in RETRIED and self.retries and (last.wait or 0.0) <= LONGEST_WAIT:
-            self.retries -= 1
-            tried = sum(attempt.outcome in RETRIED for attempt in self.attempts)
-            backoff = min(FIRST_WAIT * 2 ** (tried - 1), LONGEST_WAIT)
-            # Random, so that calls that failed together are not retried together.
-            jitter = random.uniform(0.5, 1.0) * backoff
-            return jitter if last.wait is None else last.wait + 0.1 * jitter
-        if self.repairs and last.outcome == ExchangeOutcome.TRUNCATED:
-            self.repairs -= 1
-            self.request = replace(self.request, max_tokens=2 * self.request.max_tokens)
-            return 0.0
-        if self.repairs and last.outcome in (ExchangeOutcome.MALFORMED, ExchangeOutcome.WRONG_SCHEMA):
-            self.repairs -= 1
-            # At temperature 0 the same prompt would give the same answer, so the model is shown its mistake.
-            mistake = f"That is not the JSON asked for ({last.reason}). Reply with the corrected JSON object alone."
-            turns = ({"role": "assistant", "content": last.text}, {"role": "user", "content": mistake})
-            self.request = replace(self.request, messages=(*self.asked.messages, *turns))
-            return 0.0
-        return None
-
-
 class LLM:
     """Language model with a ledger of its answers.
 
@@ -137,13 +72,15 @@ class LLM:
         retries: Maximum number of retries of a call lost by the network or the server, with increasing waits.
         repairs: Maximum number of further requests for a reply that is cut short (with twice the length) or is not the
             requested JSON (with the mistake shown). A refusal is not retried.
-
         extra: Additional parameters of every request to the model's server. They are part of the request, and therefore
             of its address in the ledger.
         reply_tokens: Maximum tokens of every reply, including reasoning, or None to use each request's own limit.
+        tokens_per_minute: Maximum tokens that this object sends and receives per minute, or None for no limit.
+        probe_above: Number of calls above which a first one is made alone, to check model and schema and to log the
+            expected price and duration; None for no such call. Its answer is recorded like any other.
 
     Raises:
-        FairlabError: If a budget in dollars is set without a price.
+        FairlabError: If a budget in dollars is set without a price, or the tokens per minute are below 1.
     """
 
     def __init__(
@@ -158,6 +95,8 @@ class LLM:
         repairs: int = 2,
         extra: Mapping[str, Any] | None = None,
         reply_tokens: int | None = None,
+        tokens_per_minute: int | None = None,
+        probe_above: int | None = None,
     ) -> None:
         self.model = model
         self.name = name
@@ -168,6 +107,9 @@ class LLM:
         self.repairs = repairs
         self.extra = dict(extra or {})
         self.reply_tokens = reply_tokens
+        self.pace = TokenPace(tokens_per_minute)
+        self.probe_above = probe_above
+        self.probed: set[str] = set()  # stages whose first call was answered
         self.failed: dict[str, Reply] = {}  # failed replies are not requested again by this object
         self.in_flight = 0
         self.reached = False
@@ -186,15 +128,37 @@ class LLM:
             stage: Name of the ledger entry that accumulates calls, tokens, seconds and dollars.
 
         Raises:
-            FairlabError: If the budget is spent, if the server cannot be used at all, or if a replayed ledger lacks an
-                answer; all earlier answers are in the ledger.
+            FairlabError: If the budget is spent, if the server cannot be used at all, if the first calls of a large job
+                get no answer, or if a replayed ledger lacks an answer; all earlier answers are in the ledger.
         """
         found, missing = self._look_up(requests)
         if missing and self.model is None:
             self._refuse_miss(*next(iter(missing.items())))
+        if self.probe_above is not None and len(missing) > self.probe_above and stage not in self.probed:
+            found |= self._probe(missing, stage)
+            missing = {key: request for key, request in missing.items() if key not in found}
         if missing:
-            found |= _run(self._ask_missing(missing, stage))
+            found |= run_coroutine(self._ask_missing(missing, stage))
         return [found[key] for key in map(self.address_of, requests)]
+
+    def _probe(self, missing: dict[str, Request], stage: str) -> dict[str, Reply]:
+        """Make the first call of a large job, or the next one if its text has no answer, and log what is expected.
+
+        Raises:
+            FairlabError: If the model gives no answer.
+        """
+        assert self.model is not None
+        replies: dict[str, Reply] = {}
+        for key in list(missing)[:PROBES]:
+            replies |= run_coroutine(self._ask_missing({key: missing[key]}, stage))
+            if replies[key].kept or replies[key].outcome in RETRIED:
+                break
+        refuse_probes(self.name, replies, len(missing))
+        self.probed.add(stage)
+        rest = self.forecast([request for key, request in missing.items() if key not in replies])
+        workers = self.model.workers * self.model.batch_size
+        log.info("%s %s", self.name, expectation(replies[key], rest, workers, self.price, self.pace.limit))
+        return replies
 
     def ask_again(self, request: Request, *, stage: str) -> Attempt:
         """Send a request whatever the ledger holds, and return the attempt; its cost is recorded, its answer is not.
@@ -209,7 +173,7 @@ class LLM:
             async with model:
                 return (await model.send([request]))[0]
 
-        attempt = _run(once())
+        attempt = run_coroutine(once())
         self._spend(self.address_of(request), attempt, stage)
         return attempt
 
@@ -287,23 +251,23 @@ class LLM:
             ) from self.stopped
         return answers
 
-    def _claim(self, queue: deque[tuple[str, Request]], answers: dict[str, Reply]) -> list[_Pending]:
+    def _claim(self, queue: deque[tuple[str, Request]], answers: dict[str, Reply]) -> list[PendingCall]:
         """Take calls from the queue for a batch; calls that another process is making move to the end of the queue."""
         assert self.model is not None
-        batch: list[_Pending] = []
+        batch: list[PendingCall] = []
         for _ in range(len(queue)):
             if len(batch) == self.model.batch_size:
                 break
             key, request = queue.popleft()
             if self.ledger.claim(key):
-                batch.append(_Pending(key, request, request, self.retries, self.repairs))
+                batch.append(PendingCall(key, request, request, self.retries, self.repairs))
             elif (reply := self.ledger.get(key)) is not None:
                 answers[key] = reply
             else:
                 queue.append((key, request))
         return batch
 
-    async def _answer(self, batch: list[_Pending], stage: str, answers: dict[str, Reply]) -> None:
+    async def _answer(self, batch: list[PendingCall], stage: str, answers: dict[str, Reply]) -> None:
         """Complete a batch; an error meant for the user stops all workers after their current calls."""
         pending = batch
         try:
@@ -322,9 +286,11 @@ class LLM:
                 if item.key not in answers or not answers[item.key].kept:
                     self.ledger.release(item.key)
 
-    async def _attempt(self, pending: list[_Pending], stage: str) -> None:
+    async def _attempt(self, pending: list[PendingCall], stage: str) -> None:
         """Send the batch once, unless the run is stopped or the budget is spent, and record its cost."""
         assert self.model is not None
+        sent = [item.request for item in pending]
+        reservation = await self.pace.reserve(sent, lambda: self.stopped is not None)
         if self.stopped is not None:
             raise self.stopped
         spent = self.ledger.spent()
@@ -335,13 +301,14 @@ class LLM:
             )
         self.in_flight += len(pending)
         try:
-            attempts = await self.model.send([item.request for item in pending])
+            attempts = await self.model.send(sent)
         except BaseException as error:  # the calls were sent, regardless of the result
             for item in pending:
                 self._spend(item.key, _unanswered(item.request, error), stage)
             raise
         finally:
             self.in_flight -= len(pending)
+        reservation.correct(attempts)
         self.reached |= any(attempt.outcome != ExchangeOutcome.UNREACHABLE for attempt in attempts)
         for item, attempt in zip(pending, attempts, strict=True):
             item.attempts.append(judged(attempt, item.asked.schema))
@@ -352,7 +319,7 @@ class LLM:
         dollars = self.price.dollars(*used) if self.price else 0.0
         self.ledger.spend(key, stage, attempt, dollars)
 
-    def _settled(self, item: _Pending) -> Reply:
+    def _settled(self, item: PendingCall) -> Reply:
         """Return the final reply, recorded if the model answered.
 
         Raises:
@@ -373,25 +340,3 @@ def _unanswered(request: Request, error: BaseException) -> Attempt:
     if isinstance(error, FairlabError):
         return Attempt(ExchangeOutcome.REJECTED, reason=str(error))
     return Attempt.in_full(ExchangeOutcome.CUT_OFF, request, f"broken off by {type(error).__name__}")
-
-
-def _run(job: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to completion, also in a notebook, whose event loop is already running."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(job)
-    outcome: list[T | BaseException] = []
-
-    def run() -> None:
-        try:
-            outcome.append(asyncio.run(job))
-        except BaseException as error:  # re-raised in the caller
-            outcome.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]

@@ -217,20 +217,25 @@ class Endpoint:
         data = answer.body.get("data") if isinstance(answer.body, dict) else None
         return [str(one["id"]) for one in data if isinstance(one, dict) and "id" in one] if data else []
 
+    def other_model(self, body: Any) -> str:
+        """Return the model named in a response if it is not the one asked, else an empty string.
+
+        Versions and folders of the model may differ.
+        """
+        named = body.get("model") if isinstance(body, dict) else None
+        if not isinstance(named, str) or not named:
+            return ""
+        one, other = (text.rpartition("/")[2].casefold() for text in (named, self.name))
+        return "" if one.startswith(other) or other.startswith(one) else self.clean(named)
+
     def refuse_other_model(self, body: Any) -> None:
-        """Raise if a response names another model than the one asked; versions and folders of it may differ.
+        """Raise if a response names another model than the one asked.
 
         Raises:
             FairlabError: If another model answered.
         """
-        named = body.get("model") if isinstance(body, dict) else None
-        if not isinstance(named, str) or not named:
-            return
-        one, other = (text.rpartition("/")[2].casefold() for text in (named, self.name))
-        if not (one.startswith(other) or other.startswith(one)):
-            raise FairlabError(
-                f"{self.url} answers as {self.clean(named)}, not as {self.name}; give the name it serves"
-            )
+        if named := self.other_model(body):
+            raise FairlabError(f"{self.url} answers as {named}, not as {self.name}; give the name it serves")
 
     def refusal(self, answer: Answer, seconds: float) -> Attempt:
         """Convert a response with a status other than 200 to an attempt.

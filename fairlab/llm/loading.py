@@ -8,7 +8,7 @@ from typing import Any
 from fairlab.llm.budget import Budget, Price
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
-from fairlab.types import Count, FairlabError, Positive
+from fairlab.types import Count, FairlabError, Natural, Positive
 
 
 def load_server(
@@ -23,6 +23,8 @@ def load_server(
     ledger: str,
     extra: Mapping[str, Any] | None = None,
     reply_tokens: Count | None = None,
+    tokens_per_minute: Count | None = None,
+    probe_above: Natural | None = None,
     total_timeout: Positive = 300.0,
 ) -> LLM:
     """Create a client of an OpenAI-compatible server.
@@ -39,6 +41,8 @@ def load_server(
         ledger: File of the answers, which is created if it is missing.
         extra: Additional parameters of every request, sent unchanged, such as ``{reasoning_effort: low}``.
         reply_tokens: Maximum tokens of every reply, including reasoning, or None to use each request's own limit.
+        tokens_per_minute: Maximum tokens of prompts and replies per minute, or None for no limit.
+        probe_above: Number of calls above which a first one is made alone, or None for no such call.
         total_timeout: Maximum duration of a call, in seconds.
 
     Raises:
@@ -63,6 +67,8 @@ def load_server(
         price=as_price(price),
         extra=extra,
         reply_tokens=reply_tokens,
+        tokens_per_minute=tokens_per_minute,
+        probe_above=probe_above,
     )
 
 

@@ -45,6 +45,7 @@ def load_remote(
     budget: Mapping[str, float | None] | None = None,
     ledger: str = LEDGER,
     extra: Mapping[str, Any] | None = None,
+    tokens_per_minute: Count | None = None,
     total_timeout: Positive = 300.0,
 ) -> ModelObject:
     """Return a served model with what its server offers: embeddings, likelihoods of texts, or both.
@@ -62,6 +63,7 @@ def load_remote(
         budget: Bounds ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
         ledger: File of the answers, which is created if it is missing.
         extra: Additional parameters of every request, sent unchanged.
+        tokens_per_minute: Maximum tokens per minute for each of embeddings and likelihoods, or None for no limit.
         total_timeout: Maximum duration of a call, in seconds.
 
     Raises:
@@ -84,6 +86,7 @@ def load_remote(
             retries=1,
             repairs=0,
             extra={"endpoint": endpoint.url, **(extra or {})},
+            tokens_per_minute=tokens_per_minute,
         )
     vectors, scorer = RemoteVectors(clients[Embeddings]), RemoteScorer(clients[PromptLogProbabilities])
     if (reason := _why_not(lambda: vectors(list(PROBES)))) is None:

@@ -43,6 +43,7 @@ class Server(Endpoint):
         self.forms: tuple[str, ...] = SCHEMA_FORMS
         self.form_known = False
         self.strikes = 0
+        self.named = False  # whether the model's name was compared with that in an answer
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
         """Return one attempt; ``requests`` is a list of one.
@@ -101,6 +102,7 @@ class Server(Endpoint):
             )
         if form and not self.form_known and form == self.forms[0]:
             self.form_known = True
+        self._warn_of_other_model(body)
         outcome, reason = ExchangeOutcome.OK, ""
         if refusal or finish == "content_filter":
             outcome, reason = ExchangeOutcome.REFUSED, self.clean(str(refusal or "content filter"))
@@ -121,6 +123,12 @@ class Server(Endpoint):
             seconds=seconds,
             cached_tokens=token_count(details, "cached_tokens", 0),
         )
+
+    def _warn_of_other_model(self, body: Any) -> None:
+        """Warn once if the server answers as another model; some servers take any name, and an alias is allowed."""
+        if not self.named and (other := self.other_model(body)):
+            log.warning("%s answers as %s; answers are recorded under %s", self.url, other, self.name)
+        self.named = True
 
     def _refused(self, answer: Answer, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
         """Convert a response with a status other than 200 to an attempt, and adapt to what the server refuses."""

@@ -6,7 +6,7 @@ import pytest
 
 from fairlab.augmentation.biaser_sets import AskedSet
 from fairlab.lexicons import load_lexicon
-from fairlab.llm import client
+from fairlab.llm import pending
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
@@ -16,7 +16,7 @@ from tests.llm.stub import Stub, said
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch):
-    monkeypatch.setattr(client, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(pending, "FIRST_WAIT", 0.01)
 
 
 def answer(*members):

@@ -39,7 +39,7 @@ FAST = ["rewriter=word_swap"]
 @pytest.fixture(autouse=True)
 def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fairlab.llm.client.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("fairlab.llm.pending.FIRST_WAIT", 0.01)
     write_texts(tmp_path / "texts.jsonl")
 
 

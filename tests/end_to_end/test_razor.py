@@ -49,7 +49,7 @@ def write(path, some):
 @pytest.fixture(autouse=True)
 def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fairlab.llm.client.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("fairlab.llm.pending.FIRST_WAIT", 0.01)
 
 
 def evaluate_here(*arguments):

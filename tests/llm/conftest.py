@@ -1,6 +1,6 @@
 import pytest
 
-from fairlab.llm import client
+from fairlab.llm import pending
 from fairlab.llm.budget import Price
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request
@@ -26,7 +26,8 @@ def requests(count, **values):
 
 def behind(stub, path, **values):
     """An LLM at a stub, with its ledger at a path; keywords of the server and of the LLM."""
-    of_llm = {name: values.pop(name) for name in ("budget", "retries", "repairs") if name in values}
+    names = ("budget", "retries", "repairs", "tokens_per_minute", "probe_above")
+    of_llm = {name: values.pop(name) for name in names if name in values}
     server = Server(stub.url, "m", **{"concurrency": 4, **values})
     return LLM(server, "m", Ledger(path), price=Price(1.0, 2.0), **of_llm)
 
@@ -38,4 +39,4 @@ def ledger_path(tmp_path):
 
 @pytest.fixture
 def _short_waits(monkeypatch):
-    monkeypatch.setattr(client, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(pending, "FIRST_WAIT", 0.01)

@@ -9,7 +9,7 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome, Reply, parse_answer, without_reasoning
 from fairlab.llm.ledger import Ledger, _checksum
 from fairlab.types import FairlabError
-from tests.llm.conftest import GOOD, SCHEMA, behind, request
+from tests.llm.conftest import GOOD, SCHEMA, behind, request, requests
 from tests.llm.stub import Act, Stub, said
 
 pytestmark = pytest.mark.usefixtures("_short_waits")
@@ -173,3 +173,12 @@ def test_cached_prompt_tokens_cost_their_own_price(ledger_path):
     assert Price(2.0, 8.0).dollars(1000, 100, 800) == pytest.approx((1000 * 2.0 + 100 * 8.0) / 1e6)
     with pytest.raises(FairlabError, match=r"llm\.price\.cached must be 0 or more dollars, not -1"):
         Price(1.0, 1.0, cached=-1)
+
+
+@pytest.mark.parametrize(("named", "warnings"), [("m-2026-01", 0), ("org/M", 0), (None, 0), ("other", 1)])
+def test_an_answer_of_another_model_is_said_once(named, warnings, ledger_path, caplog):
+    body = {"model": named, "choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}
+    with Stub(lambda *_: Act(body=json.dumps(body).encode())) as stub:
+        replies = behind(stub, ledger_path).ask(requests(3), stage="test")
+    assert all(reply.ok for reply in replies)
+    assert caplog.text.count("answers as other; answers are recorded under m") == warnings

@@ -46,6 +46,14 @@ def test_a_price_and_a_budget_in_dollars(tmp_path):
     assert llm.budget.dollars == 5
 
 
+def test_pace_and_first_call(tmp_path):
+    ledger = f"llm.ledger={tmp_path}/l"
+    usual = build(chosen("openai", ledger))
+    assert (usual.pace.limit, usual.probe_above) == (None, 100)
+    llm = build(chosen("openai", ledger, "llm.tokens_per_minute=30000", "llm.probe_above=null"))
+    assert (llm.pace.limit, llm.probe_above) == (30000, None)
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [

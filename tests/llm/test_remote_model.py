@@ -59,6 +59,13 @@ def test_likelihoods_are_those_of_the_weights(dialect, start, causal, ledger_pat
             found.log_likelihoods(TEXTS, stride=4)
 
 
+def test_a_pace_is_kept_by_embeddings(tiny, ledger_path):
+    with Stub(TextServer(tiny)) as stub:
+        paced = fairlab.load(f"{stub.url}#m", ledger=str(ledger_path), tokens_per_minute=30000)
+    assert paced.encode.llm.pace.limit == 30000
+    assert paced.encode.llm.pace.reserved
+
+
 def test_values_of_other_tokens_are_refused(causal, ledger_path):
     with Stub(TextServer(causal, dialect="llama.cpp")) as stub:
         model = served(stub, ledger_path)

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from fairlab.lexicons import load_lexicon
-from fairlab.llm import client
+from fairlab.llm import pending
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
@@ -81,7 +81,7 @@ def test_a_pronoun_becomes_one_of_its_case_and_nothing_else_one(source, version,
 
 
 def test_labels_are_checked_by_a_language_model(tmp_path, monkeypatch):
-    monkeypatch.setattr(client, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(pending, "FIRST_WAIT", 0.01)
     rows = [
         Row("1", "She won.", {"label": "sport"}, "line 1", 1),
         Row("2", "She lost.", {"label": 0}, "line 2", 2),

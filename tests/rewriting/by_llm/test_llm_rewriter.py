@@ -5,7 +5,7 @@ import yaml
 
 from fairlab.files import sha256
 from fairlab.lexicons import load_lexicon
-from fairlab.llm import client
+from fairlab.llm import pending
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.llm.ledger import Ledger
@@ -22,7 +22,7 @@ SHE = {"neutral": "They left.", "man": "He left.", "woman": "She left.", "confid
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch):
-    monkeypatch.setattr(client, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(pending, "FIRST_WAIT", 0.01)
 
 
 def rewriter(stub, folder, **values):

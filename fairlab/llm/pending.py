@@ -1,0 +1,85 @@
+"""Call that awaits its reply: its attempts so far, and when and how it is sent again."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field, replace
+
+from fairlab.llm.exchange import LONGEST_WAIT, Attempt, ExchangeOutcome, Reply, Request
+
+FIRST_WAIT = 1.0  # seconds before the first retry; doubled for each further one
+FIRST_TRIES = 3  # attempts to connect to a server that has never answered
+FORM_TRIES = 8  # attempts to find the parameters and the schema form that a server supports
+RETRIED = {
+    ExchangeOutcome.RATE_LIMITED,
+    ExchangeOutcome.TIMED_OUT,
+    ExchangeOutcome.CUT_OFF,
+    ExchangeOutcome.SERVER_ERROR,
+    ExchangeOutcome.UNREACHABLE,
+}
+ADAPTED = {ExchangeOutcome.SCHEMA_FORM_REFUSED, ExchangeOutcome.PARAMETER_REFUSED}  # sent again in another form
+
+
+@dataclass
+class PendingCall:
+    """Request that awaits a reply.
+
+    Attributes:
+        key: Address of the reply in the ledger.
+        asked: Request as it was given.
+        request: Request as it will be sent next, for example with more room or with the mistake shown.
+        retries, repairs: Numbers of retries and repairs left.
+        attempts: Attempts so far.
+    """
+
+    key: str
+    asked: Request
+    request: Request
+    retries: int
+    repairs: int
+    attempts: list[Attempt] = field(default_factory=list)
+
+    def reply(self) -> Reply:
+        """Return the reply of the last attempt, with the tokens and seconds of all."""
+        last = self.attempts[-1]
+        return Reply(
+            last.outcome,
+            last.text,
+            last.reason,
+            attempts=len(self.attempts),
+            prompt_tokens=sum(attempt.prompt_tokens for attempt in self.attempts),
+            completion_tokens=sum(attempt.completion_tokens for attempt in self.attempts),
+            seconds=sum(attempt.seconds for attempt in self.attempts),
+        )
+
+    def next_wait(self, reached: bool) -> float | None:
+        """Prepare the next attempt and return the seconds to wait for it, or None if the last attempt is final.
+
+        Args:
+            reached: Whether the server has ever answered; retries end early for a server that is not running.
+        """
+        last = self.attempts[-1]
+        if last.outcome in ADAPTED:
+            refusals = sum(attempt.outcome in ADAPTED for attempt in self.attempts)
+            return 0.0 if refusals <= FORM_TRIES else None
+        if not reached and len(self.attempts) == FIRST_TRIES:
+            return None
+        if last.outcome in RETRIED and self.retries and (last.wait or 0.0) <= LONGEST_WAIT:
+            self.retries -= 1
+            tried = sum(attempt.outcome in RETRIED for attempt in self.attempts)
+            backoff = min(FIRST_WAIT * 2 ** (tried - 1), LONGEST_WAIT)
+            # Random, so that calls that failed together are not retried together.
+            jitter = random.uniform(0.5, 1.0) * backoff
+            return jitter if last.wait is None else last.wait + 0.1 * jitter
+        if self.repairs and last.outcome == ExchangeOutcome.TRUNCATED:
+            self.repairs -= 1
+            self.request = replace(self.request, max_tokens=2 * self.request.max_tokens)
+            return 0.0
+        if self.repairs and last.outcome in (ExchangeOutcome.MALFORMED, ExchangeOutcome.WRONG_SCHEMA):
+            self.repairs -= 1
+            # At temperature 0 the same prompt would give the same answer, so the model is shown its mistake.
+            mistake = f"That is not the JSON asked for ({last.reason}). Reply with the corrected JSON object alone."
+            turns = ({"role": "assistant", "content": last.text}, {"role": "user", "content": mistake})
+            self.request = replace(self.request, messages=(*self.asked.messages, *turns))
+            return 0.0
+        return None

@@ -1,0 +1,53 @@
+"""First call of a large job: whether the model answers it, and what the others will cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fairlab.llm.budget import Forecast, Price
+from fairlab.llm.exchange import Reply
+from fairlab.types import FairlabError
+
+PROBES = 3  # requests tried before a job is refused: a single text may be at fault
+
+
+def refuse_probes(name: str, replies: Mapping[str, Reply], calls: int) -> None:
+    """Raise if no probe call was answered.
+
+    Args:
+        name: Name of the model.
+        replies: Replies to the probe calls by ledger address.
+        calls: Number of calls of the job.
+
+    Raises:
+        FairlabError: If the model gave no answer.
+    """
+    if any(reply.kept for reply in replies.values()):
+        return
+    last = list(replies.values())[-1]
+    raise FairlabError(
+        f"{name} gives no answer to a first call of {calls} ({last.outcome}: {last.reason}), so the others are not "
+        "made; check llm.model, llm.extra and llm.reply_tokens, or set llm.probe_above=null to make them anyway"
+    )
+
+
+def expectation(probe: Reply, rest: Forecast, workers: int, price: Price | None, pace: int | None) -> str:
+    """Describe the expected price and duration of a job, if its replies are like that of the probe.
+
+    Args:
+        probe: Reply to the probe call.
+        rest: Forecast of the calls left.
+        workers: Number of concurrent calls.
+        price: Price of tokens, or None if it is unknown.
+        pace: Maximum number of tokens per minute, or None for no limit.
+    """
+    completion_tokens = rest.calls * probe.completion_tokens
+    seconds = rest.calls * probe.seconds / workers
+    if pace is not None:
+        seconds = max(seconds, (rest.prompt_tokens + completion_tokens) / pace * 60)
+    cost = f"${price.dollars(rest.prompt_tokens, completion_tokens):.2f}" if price else "no price configured"
+    return (
+        f"answered a first call in {probe.seconds:.1f} s; {rest.calls} more calls are expected to take "
+        f"{seconds / 60:.1f} minutes, {rest.prompt_tokens} prompt tokens and {completion_tokens} completion tokens, "
+        f"{cost}"
+    )
