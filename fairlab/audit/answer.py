@@ -53,7 +53,9 @@ class Tested:
         return max(abs(self.reading.low), abs(self.reading.high)) <= margin
 
 
-def answer_of(readings: Sequence[Reading], margin: float | None = None) -> AuditAnswer:
+def answer_of(
+    readings: Sequence[Reading], margin: float | None = None, labels: Sequence[str] = ("the last label",)
+) -> AuditAnswer:
     """Answer whether people are treated alike.
 
     A gap that was found is named first. If none was found, the sentence says which gap would have been, because no
@@ -63,17 +65,19 @@ def answer_of(readings: Sequence[Reading], margin: float | None = None) -> Audit
     Args:
         readings: Readings of one model's audit.
         margin: Largest gap in points that counts as alike, or None.
+        labels: Names of the labels; a shift is of the last one's probability.
     """
+    last = f"probability of {labels[-1]}" if labels else "score"
     values = {(one.subset, one.quantity): one.value for one in readings}
     tests = [Tested(one, _detectable(one, values)) for one in readings if one.p is not None]
-    lines = [_line(one) for one in sorted(tests, key=lambda one: not one.found)]
+    lines = [_line(one, last) for one in sorted(tests, key=lambda one: not one.found)]
     found = [one for one in tests if one.found and not (margin is not None and one.is_within(margin))]
     if not tests:
         return AuditAnswer("Cannot tell: no text names people that the rules can change, and there are no groups.", [])
     if found:
         first = max(found, key=lambda one: abs(one.reading.value))
         more = f", and {len(found) - 1} more of {len(tests)} tests found a gap" if len(found) > 1 else ""
-        return AuditAnswer(f"No, people are not treated alike: {_said(first)}{more}.", lines)
+        return AuditAnswer(f"No, people are not treated alike: {_said(first, last)}{more}.", lines)
     if margin is not None and all(one.is_within(margin) for one in tests):
         return AuditAnswer(
             f"Yes, within the margin: every gap is at most {margin:g} points with 95 % confidence.", lines
@@ -109,7 +113,7 @@ def _what(reading: Reading) -> str:
     return f"a gap in {OFF_BY[reading.quantity.removesuffix(GAP)]} between groups of {reading.subset}"
 
 
-def _said(one: Tested) -> str:
+def _said(one: Tested, last: str) -> str:
     reading = one.reading
     numbers = f"{reading.value:.1f} points [{reading.low:.1f}, {reading.high:.1f}], p {reading.p_holm:.2g} after Holm"
     if reading.quantity == FLIPS:
@@ -117,13 +121,12 @@ def _said(one: Tested) -> str:
     if reading.quantity == MEAN:
         return f"changing {reading.subset} moves scores more than other changes of the text, by {reading.value:.3g}"
     if reading.quantity in SHIFTS:
-        what = "score" if reading.quantity == "score_shift" else "probability of the last label"
         numbers = numbers if reading.quantity == "shift" else f"{reading.value:.3g}, p {reading.p_holm:.2g} after Holm"
-        return f"turning {reading.subset.replace('_', ' ')} moves the {what} by {numbers}"
+        return f"turning {reading.subset.replace('_', ' ')} moves the {last} by {numbers}"
     return f"{_what(reading).removeprefix('a ')} is {numbers}"
 
 
-def _line(one: Tested) -> str:
+def _line(one: Tested, last: str) -> str:
     verb = "found" if one.found else "not found"
     smallest = f"; found from {one.detectable:.2g} points on" if math.isfinite(one.detectable) else ""
-    return f"{verb}: {_said(one)}{smallest}"
+    return f"{verb}: {_said(one, last)}{smallest}"

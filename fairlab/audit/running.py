@@ -90,7 +90,7 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     if isinstance(settings.sheet, int):
         _write_sheets(record.folder, pairs, rows.ids, settings.sheet)
     record.provenance["answers"] = {
-        label: vars(answer_of([one for one in record.readings if one.phase == label], settings.margin))
+        label: vars(answer_of([one for one in record.readings if one.phase == label], settings.margin, rows.labels))
         for label in found
     }
 
