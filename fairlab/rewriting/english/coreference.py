@@ -304,9 +304,9 @@ class Coreference:
 
 
 def _is_uncounted(token: Any) -> bool:
-    """Return whether a word is a first name whose bearers were not counted, so that its gender is less sure."""
+    """Return whether a word is a first name without counts, so that its gender is less sure; *Lady* is a title too."""
     known = find_name(token.text)
-    return known is not None and not known.is_counted
+    return known is not None and not known.is_counted and known.other_sense != "word"
 
 
 def _owner(token: Any) -> Any:
