@@ -104,3 +104,8 @@ def test_offsets_of_the_original_are_found():
 def test_composed_and_decomposed_text_is_read_alike():
     text = "Zoë, José and Đức left."
     assert read_view(unicodedata.normalize("NFD", text)).text == read_view(text).text
+
+
+@pytest.mark.parametrize("text", ["Later L*wenthal won.", "Schr*der said it.", "The Folies Berg*re closed."])
+def test_a_star_for_a_letter_stays_within_its_word(text):
+    assert read_view(text).text == text

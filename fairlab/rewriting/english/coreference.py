@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
+from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.ages import whose_age
 from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, BEFORE_SURNAMES
 from fairlab.rewriting.english.people import is_person
@@ -40,7 +42,7 @@ class Weights:
     topic: float = 0.1  # per earlier mention, up to three
     near: float = 0.05  # per mention between the two
     possessor: float = 0.2  # was only mentioned as a possessor
-    gender: float = 1.0  # is known to have the pronoun's gender
+    gender: float = 1.0  # is known to have the pronoun's gender, not only by a doubtful name
     place: float = 1.0  # a name of unknown gender after *in*, *at*, *from*, *to* or *of*
     noun: float = 3.0  # was mentioned by a common noun
     relative: float = 6.0  # the pronoun is in a relative clause about the person
@@ -51,9 +53,13 @@ WEIGHTS = Weights()
 
 @dataclass
 class Person:
-    """Mentions of one person: tokens in text order, their attribute, and the first of several names, if any."""
+    """Mentions of one person: tokens in text order, their attribute, and the first of several names, if any.
+
+    The attribute is doubtful while only a first name shows it whose bearers nobody counted.
+    """
 
     attribute: str = ""
+    is_doubtful: bool = False
     tokens: list[Any] = field(default_factory=list)
     first_name: str = ""
 
@@ -79,7 +85,7 @@ class Coreference:
         self.doc, self.weights = doc, weights
         self.attributes = {start: attribute for start, _, attribute in marked}
         self.token_at = {token.idx: token for token in doc}
-        self.sentence = _sentence_numbers(doc)
+        self.sentence = [*accumulate(bool(token.is_sent_start) for token in doc)]
         self.quoted = _quoted(doc)
         self.people: list[Person] = []
         self.person_at: dict[int, Person] = {}  # by token index
@@ -129,8 +135,9 @@ class Coreference:
         self.person_at[token.i] = person
         self.history.append((token, person))
         attribute = self.attributes.get(token.idx, "")
-        if attribute and attribute != NEUTRAL and not person.attribute:
-            person.attribute = attribute
+        if attribute and attribute != NEUTRAL:
+            person.attribute = person.attribute or attribute
+            person.is_doubtful = person.is_doubtful and _is_uncounted(token)
 
     def _add_name(self, run: list[Any]) -> None:
         words = [token.lower_ for token in run]
@@ -138,9 +145,12 @@ class Coreference:
         first = _first_name(words)
         if known is not None and first and known.first_name and first != known.first_name:
             known = None  # same surname, different person
-        shown = next((self.attributes[token.idx] for token in run if token.idx in self.attributes), "")
+        marked = next((token for token in run if token.idx in self.attributes), None)
+        shown = self.attributes[marked.idx] if marked is not None else ""
         if known is None or (shown and known.attribute and shown not in (known.attribute, NEUTRAL)):
             known = self._appositive(run) or self._new(shown)
+        if marked is not None and shown != NEUTRAL and (not known.tokens or not known.attribute):
+            known.is_doubtful = _is_uncounted(marked)
         known.first_name = known.first_name or first
         for word in (" ".join(words), words[0], words[-1]):
             self.by_word[word] = known
@@ -175,12 +185,8 @@ class Coreference:
         return None
 
     def _add_noun(self, token: Any) -> None:
-        if (
-            token.dep_ == "compound"
-            and token.head.i > token.i
-            and token.head.tag_ in ("NN", "NNS")
-            and is_person(token.head.lower_)
-        ):
+        is_part = token.dep_ == "compound" and token.head.i > token.i
+        if is_part and token.head.tag_ in ("NN", "NNS") and is_person(token.head.lower_):
             return  # the woman of *a woman tennis player*, the *sorority* of sisters
         parts = (child for child in token.children if child.dep_ == "compound")
         shown = next((self.attributes[one.idx] for one in (token, *parts) if one.idx in self.attributes), "")
@@ -247,7 +253,7 @@ class Coreference:
         score += weights.pronoun * (token.lower_ in PRONOUNS)
         score += weights.topic * min(len(person.tokens) - 1, 3)
         score -= weights.possessor * (token.dep_ == "poss")
-        score += weights.gender * bool(person.attribute)
+        score += weights.gender * (bool(person.attribute) and not person.is_doubtful)
         score -= weights.place * (not person.attribute and token.dep_ == "pobj" and token.head.lower_ in _PLACING)
         score -= weights.noun * (token.tag_ in ("NN", "NNS"))
         score += weights.relative * _tells_of(token, pronoun)
@@ -264,10 +270,8 @@ class Coreference:
                 return
             if pronoun.dep_ in SUBJECTS and pronoun.head.is_ancestor(token):
                 continue  # she said that Ann left
-            if _is_in_later_clause(token, pronoun):
+            if _is_in_later_clause(token, pronoun) or (self.quoted[token.i] and not self.quoted[pronoun.i]):
                 continue  # Bugs is still his rascally self, and Elmer is funny
-            if self.quoted[token.i] and not self.quoted[pronoun.i]:
-                continue
             if pronoun.dep_ == "poss" and (self.person_at.get(pronoun.head.i) is later or token.head == pronoun.head):
                 continue
             if self._fits(later, person.attribute, pronoun):
@@ -297,6 +301,12 @@ class Coreference:
         """Return the start and end of every word that means a person."""
         words = (self.doc[index] for index, other in self.person_at.items() if other is person)
         return sorted((token.idx, token.idx + len(token)) for token in words)
+
+
+def _is_uncounted(token: Any) -> bool:
+    """Return whether a word is a first name without counts, so that its gender is less sure; *Lady* is a title too."""
+    known = find_name(token.text)
+    return known is not None and not known.is_counted and known.other_sense != "word"
 
 
 def _owner(token: Any) -> Any:
@@ -386,11 +396,3 @@ def _is_in_later_clause(name: Any, pronoun: Any) -> bool:
     """Return whether a name is the subject of a later clause, joined with *and* or *but* to the pronoun's clause."""
     verb = name.head
     return bool(name.dep_ in SUBJECTS and verb.dep_ == "conj" and verb.head.is_ancestor(pronoun))
-
-
-def _sentence_numbers(doc: Any) -> list[int]:
-    numbers, number = [], -1
-    for token in doc:
-        number += bool(token.is_sent_start)
-        numbers.append(number)
-    return numbers

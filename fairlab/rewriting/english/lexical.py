@@ -135,10 +135,12 @@ class LexicalRules:
         if not hits:
             return view.original if view else text
         pieces = with_gaps(text, words)
+        work = _Work(self, pieces, target, source)
         if target and target != NEUTRAL:
-            neutral = [table[pieces[place]].neutral for place in hits]
-            if any(neutral) and (not all(neutral) or self._several_people(pieces, hits[0])):
-                hits = [place for place, is_neutral in zip(hits, neutral, strict=True) if not is_neutral]
+            others = [place for place in hits if not table[pieces[place]].neutral]
+            shown = any(work.shows(place, table[pieces[place]]) for place in others)
+            if len(others) < len(hits) and (shown or self._several_people(pieces, hits[0])):
+                hits = others
         kept = protected_spans(text, quotations=self.keep_quotations)
         spans = piece_spans(pieces) if kept or (view and not view.is_unchanged) else []
         if kept:
@@ -146,7 +148,6 @@ class LexicalRules:
         if target and ("/" in text or " or " in text.lower()):
             hits = join_alternatives(pieces, spans, hits, table)
         hyphens = "-" in text
-        work = _Work(self, pieces, target, source)
         for place, action in [(place, table[pieces[place]]) for place in hits]:
             if action.kind == "plain" and not hyphens:
                 pieces[place] = action.new
@@ -188,6 +189,13 @@ class _Work:
             return True
         following = self.word(place + 2).casefold()
         return after == "-" and following != "" and following not in JOINED_BEFORE
+
+    def shows(self, place: int, action: Action) -> bool:
+        """Return whether a listed word has its sense here; the first word of a longer term needs the others."""
+        if action.kind == "longer":
+            return self._longer(place) is not None
+        joined = "-" in (self.gap(place - 1), self.gap(place + 1))
+        return action.kind != "name" or joined or self._is_first_name(place)
 
     def turn(self, place: int, action: Action) -> None:
         """Apply one change if the word is used in the relevant sense."""
@@ -241,26 +249,32 @@ class _Work:
     def _turn_longer(self, place: int) -> bool:
         """Rewrite the multi-word term that begins here, if there is one."""
         vocabulary = self.rules.vocabulary
+        longer = self._longer(place)
+        if longer is None:
+            return False
+        last, sense = longer
+        target = self.target or next(a for a in vocabulary.lexicon.attributes if a != sense.attribute)
+        if sense.attribute in (target, NEUTRAL) or self.source not in (None, sense.attribute):
+            return True
+        found = "".join(self.pieces[place : last + 1])
+        if sense.pos == "name" and not (found[:1].isupper() and self.rules.swap_names):
+            return True
+        if sense.entry is None:  # a listed name: Jean-Luc
+            self._put(place, last, match_case(found, vocabulary.name(found, sense, target, set())))
+            return True
+        new = vocabulary.form(sense.entry, target, self._noun_after(last))
+        self._put(place, last, recase(found, vocabulary.listed(sense), new))
+        return True
+
+    def _longer(self, place: int) -> tuple[int, Sense] | None:
+        """Return the last place and the sense of the multi-word term that begins here, or None."""
         for words, term in self.rules.longer[fold(self.pieces[place])]:
             last = place + 2 * len(words) - 2
-            if last >= len(self.pieces) or any(
-                fold(self.word(place + 2 * number)) != word for number, word in enumerate(words)
+            if last < len(self.pieces) and all(
+                fold(self.word(place + 2 * number)) == word for number, word in enumerate(words)
             ):
-                continue
-            sense = vocabulary.senses[term][0]
-            target = self.target or next(a for a in vocabulary.lexicon.attributes if a != sense.attribute)
-            if sense.attribute in (target, NEUTRAL) or self.source not in (None, sense.attribute):
-                return True
-            found = "".join(self.pieces[place : last + 1])
-            if sense.pos == "name" and not (found[:1].isupper() and self.rules.swap_names):
-                return True
-            if sense.entry is None:  # a listed name: Jean-Luc
-                self._put(place, last, match_case(found, vocabulary.name(found, sense, target, set())))
-                return True
-            new = vocabulary.form(sense.entry, target, self._noun_after(last))
-            self._put(place, last, recase(found, vocabulary.listed(sense), new))
-            return True
-        return False
+                return last, self.rules.vocabulary.senses[term][0]
+        return None
 
     def _joined_name(self, place: int) -> bool:
         """Merge a hyphenated first name, *Mary-Jane*, into one word; return whether there is one."""
@@ -278,12 +292,21 @@ class _Work:
         return before or after
 
     def _turn_name(self, place: int, action: Action) -> None:
-        found = self.pieces[place]
-        vocabulary = self.rules.vocabulary
-        known = vocabulary.names.get(fold(found))
-        beside = self.beside(place)
-        if beside.precedes_place:
+        if not self._is_first_name(place):
             return
+        found, vocabulary = self.pieces[place], self.rules.vocabulary
+        if self.taken is None:
+            self.taken = {word.casefold() for word in self.pieces[::2]}
+        target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
+        taken = self.taken if action.sense.entry is None else set()  # a row of the lexicon is reversible
+        new = vocabulary.name(found, action.sense, target, taken)
+        self._put(place, place, new.upper() if len(found) > 1 and found.isupper() else new)
+
+    def _is_first_name(self, place: int) -> bool:
+        """Return whether a listed name is a first name here."""
+        vocabulary = self.rules.vocabulary
+        known = vocabulary.names.get(fold(self.pieces[place]))
+        beside = self.beside(place)
         following = self.word(place + 2).lower()
         says = (
             following in ("said", "was", "is", "had", "has", "s", "would", "says", "asked")
@@ -294,13 +317,7 @@ class _Work:
         listed = beside.before.casefold() in BEFORE_FIRST_NAMES or any(
             sense.pos == "name" for sense in vocabulary.senses.get(beside.before.casefold(), [])
         )
-        if is_first_name(beside, other_sense=other, before_is_first=listed):
-            if self.taken is None:
-                self.taken = {word.casefold() for word in self.pieces[::2]}
-            target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
-            taken = self.taken if action.sense.entry is None else set()  # a row of the lexicon is reversible
-            new = vocabulary.name(found, action.sense, target, taken)
-            self._put(place, place, new.upper() if len(found) > 1 and found.isupper() else new)
+        return not beside.precedes_place and is_first_name(beside, other_sense=other, before_is_first=listed)
 
     def beside(self, place: int) -> Neighbours:
         """Return the words before and after an index."""

@@ -343,7 +343,8 @@ def _is_in_title(word: str, beside: Neighbours) -> bool:
     """Return whether a pronoun and a word after it are capitalised within a sentence: *the comedy His Girl Friday*."""
     if not (word[:1].isupper() and not word.isupper() and beside.gap_before == beside.gap_after == " "):
         return False
-    return beside.after[:1].isupper() and not (beside.after.isupper() or beside.before[:1].isupper())
+    means_named = beside.before == "and"  # Jane Austen and Her Art
+    return beside.after[:1].isupper() and not (means_named or beside.after.isupper() or beside.before[:1].isupper())
 
 
 def _has_other_sense(word: str) -> bool:

@@ -81,7 +81,8 @@ def is_named_with_capital(token: Any) -> bool:
     if not word[:1].isupper() or word.isupper() or begins_sentence(token) or token.lower_ in _ADDRESSES:
         return False
     before = token.nbor(-1)
-    return before.text[:1].isalpha() and not begins_sentence(before) and not _is_headline(token)
+    is_addressed = before.lower_ == "dear"  # dear Parent
+    return before.text[:1].isalpha() and not (is_addressed or begins_sentence(before) or _is_headline(token))
 
 
 def _is_bare_subject(token: Any) -> bool:

@@ -28,3 +28,9 @@ def chain(text, word):
 )
 def test_chains(text, word, expected):
     assert chain(text, word) == expected
+
+
+@pytest.mark.parametrize(("name", "expected"), [("Mary", ["Mary", "her"]), ("Sinead", ["her"])])
+def test_a_name_without_counts_does_not_outweigh_a_nearer_person(monkeypatch, name, expected):
+    monkeypatch.setitem(MARKED, "Sinead", "woman")
+    assert chain(f"The show about {name} was made by Smith for her fans.", "her") == expected

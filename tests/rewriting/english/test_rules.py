@@ -421,3 +421,36 @@ def test_a_form_that_an_attribute_lacks_is_the_neutral_one_of_its_context(tmp_pa
         "pos: {s: adjective}\n"
     )
     assert RuleRewriter(load_lexicon(str(path)))("A red teacher is red.", "g") == "A teacher is x."
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("text", "target", "expected"),
+    [
+        # names of both genders that the census counts too few of
+        ("Rowan has slept. Their keyworker left.", "man", "Rowan has slept. His keyworker left."),
+        ("The monitor, Remy, earns their chalk money.", "woman", "The monitor, Remy, earns her chalk money."),
+        # the first word of a longer term, *rose-seller* or *Jamie-Lee*, and a surname leave the neutral word free
+        ("Before swearing, Jamie lost the pen they had.", "man", "Before swearing, Jamie lost the pen he had."),
+        ("Jilted by their notary, the milliner rose.", "woman", "Jilted by her notary, the milliner rose."),
+        ("Coach Baptiste was calm. They wrote the score.", "woman", "Coach Baptiste was calm. She wrote the score."),
+    ],
+)
+def test_neutral_words_beside_words_that_show_nothing(rewriter, text, target, expected):
+    assert rewriter(text, target) == expected
+
+
+def test_a_listed_term_of_several_words_keeps_neutral_words_beside_it():
+    text = "The father-in-law said that they left."
+    assert LEXICAL(text, "woman") == "The mother-in-law said that they left."
+
+
+def test_the_pronoun_of_a_title_follows_the_person_it_names():
+    assert SYNTAX("People read Jane Austen and Her Art today.", "man").endswith(" Austen and His Art today.")
+    assert SYNTAX("People saw the comedy His Girl Friday today.", "woman").endswith("His Girl Friday today.")
+
+
+def test_a_capital_after_dear_is_an_address():
+    assert SYNTAX("The tree bears at last, dear Parent, and well.", "man") == (
+        "The tree bears at last, dear Father, and well."
+    )
