@@ -160,6 +160,7 @@ LOCALES = {
     "": ("fr_FR", "fr_QC", "fr_BE", "fr_DZ", "ga_IE", "en_IE"),
     "asian": ("vi_VN",),
 }
+BOTH = frozenset("alix jacky nour remy rowan shea yuri".split())  # of Faker's, borne by men and women
 GENDERS = {"male": "man", "female": "woman"}
 SHORTEST = 3  # letters of a name of Faker's
 
@@ -184,7 +185,7 @@ def further(known: set[str]) -> list[list[str]]:
             continue
         sense = OTHER_SENSE.get(folded) or ("surname" if folded in surnames else "")
         sense = "word" if not sense and getAllLemmas(folded) else sense
-        rows.append([name, gender, race, sense, source])
+        rows.append([name, "both" if folded in BOTH else gender, race, sense, source])
     return rows
 
 
