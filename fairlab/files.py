@@ -25,6 +25,7 @@ MOST_FILES = 200_000  # in a folder that is opened
 MOST_BYTES = 64 << 20  # in a JSON or YAML description, or in a decompressed record
 MOST_MEMORY = 256 << 20  # for decompression, because the file itself sets the demand
 NAME_LENGTH = 128  # characters of a file's name that its temporary name repeats
+UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.new", re.DOTALL)  # names of :func:`temporary_beside`
 
 
 @contextmanager
@@ -49,6 +50,19 @@ def no_space_is_one_sentence(path: Path) -> Iterator[None]:
 def temporary_beside(path: Path) -> Path:
     """Return a hidden, unpredictable name next to ``path``, so that no file can be planted there in advance."""
     return path.with_name(f".{path.name[:NAME_LENGTH]}.{secrets.token_hex(8)}.new")
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what a killed process was writing; call this only while the folder is locked.
+
+    Args:
+        folder: Folder, searched with its subfolders, for the names of :func:`temporary_beside`. Links are not followed.
+    """
+    for place, folders, files in os.walk(folder):
+        for name in filter(UNFINISHED.fullmatch, folders):
+            shutil.rmtree(Path(place, name), ignore_errors=True)
+        for name in filter(UNFINISHED.fullmatch, files):
+            Path(place, name).unlink(missing_ok=True)
 
 
 @contextmanager

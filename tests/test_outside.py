@@ -13,7 +13,7 @@ import fairlab
 from fairlab.benchmarks.runner import items_file, take
 from fairlab.data.groups import read_groups
 from fairlab.data.stream.manifest import dataset_rows
-from fairlab.files import check_folder, inside, replaced_when_written, temporary_beside, write_whole
+from fairlab.files import check_folder, inside, remove_unfinished, replaced_when_written, temporary_beside, write_whole
 from fairlab.record import Note, Reading, Record
 from fairlab.reporting.many_runs.reproduction import read_matrix
 from fairlab.reporting.tables.grouping import records_below
@@ -273,6 +273,24 @@ def test_temporaries_are_new_and_no_link_is_followed(tmp_path, secret):
     with contextlib.suppress(KeyError), replaced_when_written(folder / "b"):
         raise KeyError
     assert sorted(path.name for path in folder.iterdir()) == [".out.csv.new", "out.csv"]
+
+
+def test_what_a_killed_process_was_writing_is_removed(tmp_path, secret):
+    kept = [tmp_path / ".out.csv.new", tmp_path / "shards" / "00001.json", tmp_path / ".lock"]
+    half = [temporary_beside(tmp_path / "data-00001.jsonl"), temporary_beside(tmp_path / "shards" / "00002.json")]
+    (tmp_path / "shards").mkdir()
+    for file in [*kept, *half]:
+        file.write_text("x")
+    model = temporary_beside(tmp_path / "model")
+    model.mkdir()
+    (model / "weights").write_text("x")
+    link = temporary_beside(tmp_path / "link")
+    link.symlink_to(secret)
+    remove_unfinished(tmp_path)
+    assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted([*kept, secret])
+    assert not model.exists()
+    assert not link.is_symlink()
+    assert secret.read_text() == SECRET
 
 
 def test_a_name_that_is_guessed_is_not_written_to(tmp_path, secret, monkeypatch):

@@ -24,7 +24,7 @@ from fairlab.data.stream.rows import read_rows
 from fairlab.data.stream.shards import NAMED, drawn_ahead, end_with_parent, process_pool
 from fairlab.data.text import SENTENCE_END, WRAPPED, cut_sentences, held_out
 from fairlab.data.word_tokens import WordTokens
-from fairlab.files import check_folder, no_space_is_one_sentence, replaced_when_written, write_whole
+from fairlab.files import check_folder, no_space_is_one_sentence, remove_unfinished, replaced_when_written, write_whole
 from fairlab.protocols import BatchedTextAugmentation, TextAugmentation
 from fairlab.text import gutenberg
 from fairlab.text.fingerprints import Fingerprints
@@ -256,8 +256,7 @@ def begin(folder: Path, facts: dict[str, Any]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         write_whole(folder / BEGUN, json.dumps(facts))
-    for half_written in folder.glob(".*"):
-        half_written.unlink()
+    remove_unfinished(folder)
 
 
 def _make(

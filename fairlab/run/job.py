@@ -26,7 +26,7 @@ from fairlab.benchmarks.inputs import READ_BY, changed_file, refuse_changed_file
 from fairlab.benchmarks.stages import LOADING, stages_of
 from fairlab.checks.redaction import without_secrets
 from fairlab.distributed import rank
-from fairlab.files import check_folder, holds_run, no_space_is_one_sentence, write_whole
+from fairlab.files import check_folder, holds_run, no_space_is_one_sentence, remove_unfinished, write_whole
 from fairlab.record import Record
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import nobody_reads
@@ -168,7 +168,9 @@ def temporary_copy(folder: Path) -> Iterator[Path]:
 
 
 def lock_folder(folder: Path) -> FileLock:
-    """Lock a run folder for this process; the lock is released when the process ends in any way.
+    """Lock a run folder for this process and remove what a killed process was writing there.
+
+    The lock is released when the process ends in any way.
 
     Raises:
         FairlabError: another process holds the lock, or a link in the folder leads out of it.
@@ -181,6 +183,7 @@ def lock_folder(folder: Path) -> FileLock:
         raise FairlabError(
             f"another process is running in {folder}; wait for it or choose another hydra.run.dir"
         ) from error
+    remove_unfinished(folder)
     return lock
 
 

@@ -16,6 +16,7 @@ from fairlab.data import packed, preparing
 from fairlab.data.block_order import BlockBatches, permuted
 from fairlab.data.prepared import DECIDES, NAME, Tokens
 from fairlab.data.word_tokens import WordTokens, tokenizer_sha256
+from fairlab.files import temporary_beside
 from fairlab.text import reading
 from fairlab.types import DataUnavailable, FairlabError
 from tests.data.test_packed import file, make  # noqa: F401  # a fixture
@@ -222,7 +223,7 @@ def test_a_stopped_preparation_goes_on_after_its_finished_shards(tiny, file, tmp
             make(tiny, file, prepared=kept, augmentation=everybody)
     (left,) = (path for path in (tmp_path / "kept").iterdir() if path.suffix == ".new")
     (left / "train-00001.tokens").write_bytes(b"damaged")
-    (left / ".train-00002.tokens.new").write_bytes(b"half")
+    temporary_beside(left / "train-00002.tokens").write_bytes(b"half")
     made = stopped_at(monkeypatch, None, interrupt)
     again = make(tiny, file, prepared=kept, augmentation=everybody)
     assert made == [1, *range(2, len(whole.manifest.shards))]  # the first was finished, the second damaged

@@ -15,7 +15,7 @@ from fairlab import __version__
 from fairlab.benchmarks.inputs import files_in_settings
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.values import target_of
-from fairlab.files import check_folder, gather, holds_run, sha256, write_whole
+from fairlab.files import check_folder, gather, holds_run, remove_unfinished, sha256, write_whole
 from fairlab.protocols import Plan, Planned
 from fairlab.record import Note, Record
 from fairlab.run.augmenting.building import build_llm, plan_of
@@ -177,6 +177,7 @@ def made_folder(values: dict[str, Any]) -> Path:
         if (folder / NAME).is_file():
             print_escaped(f"training data taken over from {folder}")
             return folder
+        remove_unfinished(folder)
         print_escaped(f"training data is made in {folder}")
         record = Record(folder, config=values, command="")
         if holds_run(folder):

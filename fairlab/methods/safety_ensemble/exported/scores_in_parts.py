@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.parts import FinishedPart, changed_facts
 from fairlab.data.stream.shards import Input, ShardTask, cut, json_line
-from fairlab.files import check_folder, gather, no_space_is_one_sentence, sha256, write_whole
+from fairlab.files import check_folder, gather, no_space_is_one_sentence, remove_unfinished, sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.columns import MISSING
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores, score_batches
 from fairlab.types import FairlabError, Natural, Row
@@ -113,6 +113,7 @@ class Parts:
         check_folder(self.folder)
         try:
             with FileLock(self.folder / ".lock", timeout=0):
+                remove_unfinished(self.folder)
                 self._refuse_other_facts()
                 try:
                     yield
