@@ -136,13 +136,6 @@ def equality(made: Path, how: Setting, device: str) -> list[Part]:
             lambda found: difference(found["ccd_cpu"], found["ccd_gpu"], "float32", first_step=True),
         ),
         Part(
-            "bfloat16",
-            "MLM training in bfloat16 on the device, and in float32",
-            60,
-            (run("mlm_bf16", (*mlm, "training=mixed")),),
-            lambda found: difference(found["mlm_gpu"], found["mlm_bf16"], "bfloat16"),
-        ),
-        Part(
             "resumed",
             "MLM training that was killed and continued, and that was not",
             90,
@@ -154,11 +147,18 @@ def equality(made: Path, how: Setting, device: str) -> list[Part]:
             lambda found: difference(found["mlm_whole"], found["mlm_killed"], "resumed"),
         ),
         Part(
-            "sharded",
-            "MLM training by FSDP with one process, and without",
-            60,
-            (run("mlm_fsdp", (*mlm, *ONE_SHARD[device])),),
-            lambda found: difference(found["mlm_gpu"], found["mlm_fsdp"], "sharded"),
+            "one_device",
+            "MLM training on the device in float32, and in bfloat16, and by FSDP with one process",
+            120,
+            (
+                run("mlm_one", mlm),
+                run("mlm_bf16", (*mlm, "training=mixed")),
+                run("mlm_fsdp", (*mlm, *ONE_SHARD[device])),
+            ),
+            lambda found: together(
+                bfloat16=difference(found["mlm_one"], found["mlm_bf16"], "bfloat16"),
+                sharded=difference(found["mlm_one"], found["mlm_fsdp"], "sharded"),
+            ),
         ),
     ]
 
@@ -318,6 +318,11 @@ def difference(expected: Record, found: Record, bound: str, *, first_step: bool 
     small = (each[0] if first_step else max(each)) <= BOUNDS[bound]
     result = {"steps": len(ours), "first_loss": each[0], "losses": max(each), "allowed": BOUNDS[bound]}
     return result | {"readings": read["readings"], "equal": small and read["equal"]}
+
+
+def together(**comparisons: dict[str, Any]) -> dict[str, Any]:
+    """Return several comparisons by name, and whether all of them found their runs equal."""
+    return {**comparisons, "equal": all(one["equal"] for one in comparisons.values())}
 
 
 def readings_difference(expected: Record, found: Record) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def test_plain_and_ours_give_equal_losses_per_group_at_the_same_weights(ccd_trai
 @pytest.mark.long
 def test_a_part_of_the_gpu_check_runs_on_a_cpu(monkeypatch, tmp_path):
     gpu_check = load("gpu_check", monkeypatch)
-    result = gpu_check.check(tmp_path, "cpu", tiny=True, names=["bfloat16", "ccd", "equal_mlm"], seconds=500)
+    result = gpu_check.check(tmp_path, "cpu", tiny=True, names=["one_device", "ccd", "equal_mlm"], seconds=500)
     assert gpu_check.wrong(result) == []
     assert result["parts"]["equal_mlm"]["figures"]["losses"] == 0
     assert result["parts"]["ccd"]["figures"]["tokens_per_second"] > 0
@@ -73,6 +73,9 @@ def test_the_gpu_check_tells_equal_runs_from_others(monkeypatch):
     assert parts.difference(run(2.0, 1.0), run(2.0, 1.1), "float32", first_step=True)["equal"]
     assert not parts.difference(run(2.0), run(2.0, gap=0.2), "float32")["equal"]
     assert not parts.difference(run(2.0), run(float("nan")), "float32")["equal"]
+    other = parts.difference(run(2.0), run(2.1), "float32")
+    assert parts.together(a=same, b=same)["equal"]
+    assert parts.together(a=same, b=other) == {"a": same, "b": other, "equal": False}
 
 
 def test_the_gpu_check_names_parts_that_are_not_as_they_should_be(monkeypatch, tmp_path):
