@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ RESULTS, SMALL = results("gpu_check"), results("gpu_check_tiny")
 HERE = Path(__file__).resolve().parent
 LEAST = 5  # seconds for which a command is started
 THREADS = 2  # of each process, where several run at a time
+CPU_PATIENCE = 5  # how many times the time limit of a part a CPU gets
 
 
 def prepare(folder: Path, device: str, *, tiny: bool) -> dict[str, Any]:
@@ -183,6 +185,8 @@ def check(folder: Path, device: str, *, tiny: bool, names: list[str], seconds: f
     place = 1 + next(k for k, part in enumerate(parts) if part.name == "ccd_mixed")
     parts.insert(place, plain_loop(folder, device, tiny=tiny))
     chosen = [part for part in parts if not names or part.name in names]
+    if device == "cpu":
+        chosen = [replace(part, seconds=part.seconds * CPU_PATIENCE) for part in chosen]
     together = [part for part in chosen if not part.alone]
     for group in [together, *([part] for part in chosen if part.alone)]:
         with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // THREADS)) as pool:
