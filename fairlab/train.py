@@ -19,7 +19,7 @@ from fairlab.checks.escapes import print_escaped
 from fairlab.checks.values import target_of
 from fairlab.distributed import device, gather_over_ranks, rank, ranks
 from fairlab.files import sha256
-from fairlab.protocols import Planned
+from fairlab.protocols import ChecksData, Planned
 from fairlab.record import TRAINING, Note, Record
 from fairlab.run.augmenting.building import build_applied
 from fairlab.run.augmenting.running import made_folder
@@ -132,6 +132,8 @@ class Training:
     def build_data(self) -> None:
         """Build the training data, and the methods that follow the first one."""
         self.data, self.parts_of_a_step = build_data(self.config, self.start.model, self.method)
+        if isinstance(self.method, ChecksData):
+            self.method.check_data(self.data)
         self.following = further_methods(self.config, self.start.model, self.data)
 
     def make_trainer(self, record: Record) -> tuple[Any, Any]:
