@@ -55,6 +55,9 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
+    from tests.remembering import remember_parsing
+
+    remember_parsing()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
