@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from fairlab.run.config.backbone_nodes import SETTINGS, backbone_node, model_fac
 from fairlab.run.config.build import build, build_benchmarks
 from fairlab.run.config.shortened import lowered, shortening_notes
 from fairlab.run.environment import environment
-from fairlab.run.folders import sweep_of
+from fairlab.run.folders import plain_config, sweep_of
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import build_loggers, finish_loggers
 from fairlab.run.pushing import push_model, refuse_push
@@ -78,11 +79,20 @@ def rehearse_evaluation(config: DictConfig) -> None:
     model_to_push(config)
     refuse_push(config.get("push"))
     benchmarks = build_benchmarks(config)
-    if config.dataset is not None:
-        datasets_to_measure(config, benchmarks)
-    else:
-        for node in models_to_measure(config).values():
-            build(node)
+    with tempfile.TemporaryDirectory() as folder:
+        record = Record(Path(folder), plain_config(config), command="")
+        if config.dataset is not None:
+            named, _ = datasets_to_measure(config, benchmarks)
+            for benchmark in benchmarks:
+                for source in named.values():
+                    benchmark.check_data(source, field_of(config))
+                if benchmark.vectors:
+                    embedder(config, benchmark.vectors, benchmark.name, record)
+            return
+        for label, node in models_to_measure(config).items():
+            backbone = build(node)
+            if config.strict:
+                gate(backbone.to(device()), label, record)
 
 
 def model_to_push(config: DictConfig) -> Path | None:
@@ -168,14 +178,13 @@ def evaluate_data(config: DictConfig, record: Record) -> None:
     benchmarks = build_benchmarks(config)
     named, inputs = datasets_to_measure(config, benchmarks)
     refuse_changed_inputs(record, inputs)
-    field = config.field if isinstance(config.field, str) else list(config.field)
     record.provenance |= environment() | inputs
     for benchmark in benchmarks:
         embed, facts = embedder(config, benchmark.vectors, benchmark.name, record) if benchmark.vectors else (None, {})
         refuse_changed_inputs(record, facts)
         record.provenance |= facts
         for label, source in named.items():
-            measure_data(benchmark, source, field, embed, label if len(named) > 1 else "", record)
+            measure_data(benchmark, source, field_of(config), embed, label if len(named) > 1 else "", record)
 
 
 def datasets_to_measure(
@@ -195,6 +204,11 @@ def datasets_to_measure(
     if models := [benchmark.name for benchmark in benchmarks if not isinstance(benchmark, DataBenchmark)]:
         raise FairlabError(f"{models[0]} measures models, not data; with dataset= give benchmark=db_index or shortcuts")
     return named, inputs
+
+
+def field_of(config: DictConfig) -> str | list[str]:
+    """Return the name, or the names, of the columns with the texts."""
+    return config.field if isinstance(config.field, str) else list(config.field)
 
 
 def embedder(

@@ -55,23 +55,18 @@ class Method(Protocol):
 
     def facts(self) -> dict[str, object]:
         """Return the facts about the trained model that the record holds in addition to its configuration."""
-        ...
 
     def measured(self, phase: str) -> Any:
         """Return the model that benchmarks measure in a phase, ``before`` or ``after``."""
-        ...
 
     def digest(self) -> str:
         """Return a hash of the trained part of the model, by which a run detects whether training changed it."""
-        ...
 
     def finish(self, folder: Path) -> None:
         """Do the remaining work after training; files are written to the run folder."""
-        ...
 
     def export(self, folder: Path, card: str) -> Path:
         """Write the model and its card to a folder, and return the path of its weights file."""
-        ...
 
 
 @runtime_checkable
@@ -80,7 +75,18 @@ class FittedMethod(Method, Protocol):
 
     def fit(self, data: Any) -> None:
         """Compute the required change from the training data and apply it to the model."""
-        ...
+
+
+@runtime_checkable
+class ChecksData(Protocol):
+    """Method that can tell before its work that data does not suit it."""
+
+    def check_data(self, data: Any) -> None:
+        """Raise if the training data does not suit the method, without training.
+
+        Raises:
+            FairlabError: the data does not suit the method.
+        """
 
 
 class TrainingData(Protocol):
@@ -102,7 +108,6 @@ class TrainingData(Protocol):
     @property
     def total_batches(self) -> int:
         """Number of training batches over all epochs."""
-        ...
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
@@ -115,11 +120,9 @@ class TrainingData(Protocol):
 
     def facts(self) -> dict[str, Any]:
         """Return the facts about the data for the record: ``path``, ``sha256``, ``trained_on`` and sizes."""
-        ...
 
     def sizes(self) -> dict[str, int]:
         """Return the numbers of items and tokens in one pass over the training items."""
-        ...
 
     def write(self, folder: Path) -> None:
         """Write the training data to the run folder if it is not stored elsewhere."""
@@ -140,7 +143,6 @@ class GroupAugmentation(Protocol):
 
     def groups(self, groups: Sequence[Group]) -> list[Group]:
         """Return the groups to train on instead of the given ones; some may be left out."""
-        ...
 
 
 @runtime_checkable
@@ -149,7 +151,6 @@ class TextAugmentation(Protocol):
 
     def texts(self, text: str) -> list[str]:
         """Return the texts that replace ``text``; an empty list removes it."""
-        ...
 
 
 @runtime_checkable
@@ -158,7 +159,6 @@ class BatchedTextAugmentation(TextAugmentation, Protocol):
 
     def all_texts(self, texts: Sequence[str]) -> list[list[str]]:
         """Return the replacements of each text, the same as :meth:`texts` gives for each."""
-        ...
 
 
 @runtime_checkable
@@ -167,7 +167,6 @@ class DescribedAugmentation(Protocol):
 
     def described(self) -> dict[str, Any]:
         """Return all values that decide its output for a text."""
-        ...
 
 
 @runtime_checkable
@@ -176,7 +175,6 @@ class ExpandingAugmentation(Protocol):
 
     def expands(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether the augmentation produces any output from it."""
-        ...
 
 
 @runtime_checkable
@@ -185,7 +183,6 @@ class ExampleAugmentation(Protocol):
 
     def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
         """Return fields and labels of the examples to add; an empty list if the example cannot be augmented."""
-        ...
 
 
 @runtime_checkable
@@ -194,7 +191,6 @@ class SubgroupAugmentation(Protocol):
 
     def versions(self, text: str, category: str, subgroup: str) -> dict[str, str]:
         """Return the text rewritten for every other subgroup of its category, by ``category:subgroup``."""
-        ...
 
 
 class Planned:
@@ -256,7 +252,6 @@ class Plan(Protocol):
         Raises:
             FairlabError: a setting does not suit the augmentation.
         """
-        ...
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
         """Do all work that precedes the writing of rows; return the rows and a builder of the augmentation for workers.
@@ -264,15 +259,12 @@ class Plan(Protocol):
         Returns:
             Rows and builder, or None if only the preceding work was requested.
         """
-        ...
 
     def provenance(self) -> dict[str, Any]:
         """Return the record's entry about the rewriter that was used."""
-        ...
 
     def report(self, manifest: Any, made: int) -> tuple[list[Reading], list[Note]]:
         """Return readings and notes for the record; ``made`` is the number of rows before ``limit`` was applied."""
-        ...
 
 
 @runtime_checkable
@@ -321,7 +313,6 @@ class Benchmark(Measurement, Protocol):
             backbone: Model to measure.
             before: ``items`` of an earlier measurement, for paired comparisons; None measures without comparisons.
         """
-        ...
 
 
 @runtime_checkable
@@ -335,9 +326,15 @@ class DataBenchmark(Measurement, Protocol):
 
     vectors: str | None
 
+    def check_data(self, dataset: str, field: Any) -> None:
+        """Raise if the dataset certainly cannot be measured; a benchmark without such a check accepts all.
+
+        Raises:
+            FairlabError: the dataset cannot be measured.
+        """
+
     def measure_data(self, dataset: str, field: Any, embed: Any, folder: Path) -> Outcome:
         """Measure the texts of a dataset; ``folder`` stores data that does not fit into memory."""
-        ...
 
 
 class Rewriter(Protocol):
@@ -350,7 +347,6 @@ class Rewriter(Protocol):
     @property
     def provenance(self) -> dict[str, Any]:
         """Columns with the origin of a row: ``rewriter``, and a seed, a model or the hash of a prompt."""
-        ...
 
 
 class Verifier(Protocol):
@@ -364,7 +360,6 @@ class Verifier(Protocol):
 
     def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
         """Return for each row the fault in the versions of its text, or None if they pass the check."""
-        ...
 
 
 class RowAugmentationOnAxes(RowAugmentation):

@@ -19,7 +19,7 @@ from fairlab.checks.escapes import print_escaped
 from fairlab.checks.values import target_of
 from fairlab.distributed import device, gather_over_ranks, rank, ranks
 from fairlab.files import sha256
-from fairlab.protocols import Planned
+from fairlab.protocols import ChecksData, Planned
 from fairlab.record import TRAINING, Note, Record
 from fairlab.run.augmenting.building import build_applied
 from fairlab.run.augmenting.running import made_folder
@@ -52,44 +52,35 @@ def main(config: DictConfig) -> None:
 def work(config: DictConfig, record: Record) -> None:
     """Measure, train, measure again, export and report; each result is added to ``record`` immediately."""
     config = lowered(config)
-    refuse_push(config.get("push"))
     with stage(record, LOADING):
-        start = starting_point(config)  # first, so that missing weights are reported within seconds
-
-        from lightning import seed_everything
+        training = Training(config)
 
         from fairlab.benchmarks.axes import follow_axes
         from fairlab.reporting.report import write_report
         from fairlab.reporting.tables.marks import training_notes
-        from fairlab.run.history import History
 
-        quieten()
-        seed_everything(config.seed, workers=True, verbose=False)
-        benchmarks = build_benchmarks(config)
-        method = build_method(config, start.model)
-        data, parts = build_data(config, start.model, method)
-        following = further_methods(config, start.model, data)
+        training.build_data()
+        start, method, data, benchmarks = training.start, training.method, training.data, training.benchmarks
         inputs = {"data": data.facts(), "lexicon": lexicon_facts(config.axis), **start.facts()}
         refuse_changed_inputs(record, inputs)
-        refuse_changed_step(record, parts)
-        record.provenance |= environment() | inputs | {"parts_of_a_step": parts}
+        refuse_changed_step(record, training.parts_of_a_step)
+        record.provenance |= environment() | inputs | {"parts_of_a_step": training.parts_of_a_step}
         data.write(record.folder)
-        untrained, history = method.digest(), History(record.folder / "checkpoints")
-        trainer = make_trainer(config, record, history, start.model, method, data, parts)
-        print_escaped(start.announcement(inputs["data"], parts), *slow_precision(trainer))
+        untrained = method.digest()
+        trainer, history = training.make_trainer(record)
+        print_escaped(start.announcement(inputs["data"], training.parts_of_a_step), *slow_precision(trainer))
 
     _measure_groups(data, record, config.axis)
     record.add_notes([*shortening_notes(config), *follow_axes(benchmarks, data)])
     trained_on = data.fingerprints()
     model: Any = start.on(trainer.strategy.root_device)
     gate(model, "before", record)
-    if config.before is not None:
-        take("before", Path(config.before), record, {one.name: one.version for one in benchmarks})
+    training.take_before(record)
     if config.measure_before and method.measurable_before:
         measure(benchmarks, model, "before", record)
     with stage(record, "training"):
         fit(trainer, method, data, record, history)
-        facts = method.facts() | facts_after_fitting(following, data)
+        facts = method.facts() | facts_after_fitting(training.following, data)
         method.finish(record.folder)
     record.provenance |= {"method": facts, **start.facts_after(), "throughput": throughput(data, history)}
     start.on(trainer.strategy.root_device)
@@ -111,6 +102,55 @@ def work(config: DictConfig, record: Record) -> None:
         push_model(record.folder / "model", config.push)
 
 
+class Training:
+    """Parts of a training, built in the order in which a run needs them.
+
+    Attributes:
+        start: Starting point of the run.
+        benchmarks: Benchmarks to run.
+        method: Training method, which holds the model.
+        data: Training data; missing before :meth:`build_data`.
+        parts_of_a_step: Number of parts per step; missing before :meth:`build_data`.
+        following: Methods that follow the first one; missing before :meth:`build_data`.
+
+    Raises:
+        FairlabError: a part cannot be built.
+    """
+
+    def __init__(self, config: DictConfig) -> None:
+        refuse_push(config.get("push"))
+        self.config = config
+        self.start = starting_point(config)  # first, so that missing weights are reported within seconds
+
+        from lightning import seed_everything
+
+        quieten()
+        seed_everything(config.seed, workers=True, verbose=False)
+        self.benchmarks = build_benchmarks(config)
+        self.method = build_method(config, self.start.model)
+
+    def build_data(self) -> None:
+        """Build the training data, and the methods that follow the first one."""
+        self.data, self.parts_of_a_step = build_data(self.config, self.start.model, self.method)
+        if isinstance(self.method, ChecksData):
+            self.method.check_data(self.data)
+        self.following = further_methods(self.config, self.start.model, self.data)
+
+    def make_trainer(self, record: Record) -> tuple[Any, Any]:
+        """Return Lightning's trainer and the history that it writes."""
+        from fairlab.run.history import History
+
+        history = History(record.folder / "checkpoints")
+        model, method, data = self.start.model, self.method, self.data
+        return make_trainer(self.config, record, history, model, method, data, self.parts_of_a_step), history
+
+    def take_before(self, record: Record) -> None:
+        """Copy the readings of another run's untrained model to the record if ``before`` names that run."""
+        if self.config.before is not None:
+            versions = {one.name: one.version for one in self.benchmarks}
+            take("before", Path(self.config.before), record, versions)
+
+
 def rehearse_training(config: DictConfig) -> None:
     """Build what :func:`work` builds before its first step, in a temporary folder; see ``dry_run``.
 
@@ -121,30 +161,23 @@ def rehearse_training(config: DictConfig) -> None:
     """
     config = lowered(config)
     refuse_other_count(process_count(config))
-    refuse_push(config.get("push"))
-    start = starting_point(config)
+    training = Training(config)
 
     from fairlab.data.prepared import NAME as PREPARED
-    from fairlab.run.history import History
 
-    quieten()
-    benchmarks = build_benchmarks(config)
-    method = build_method(config, start.model)
     with open_dict(config), tempfile.TemporaryDirectory() as folder:
         record = Record(Path(folder), plain_config(config), command="")
-        if config.before is not None:
-            take("before", Path(config.before), record, {one.name: one.version for one in benchmarks})
+        training.take_before(record)
         if config.strict:
-            gate(start.on(device()), "before", record)
+            gate(training.start.on(device()), "before", record)
         if augments_first(config):
             return
         if (prepared := config.data.get("prepared")) and not (Path(prepared) / PREPARED).is_file():
             config.data.prepared = None
         if config.logger:
             config.logger = config.callbacks = {}
-        data, parts = build_data(config, start.model, method)
-        further_methods(config, start.model, data)
-        make_trainer(config, record, History(record.folder), start.model, method, data, parts)
+        training.build_data()
+        training.make_trainer(record)
 
 
 def augments_first(config: DictConfig) -> bool:

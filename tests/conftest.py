@@ -55,6 +55,10 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
+    from tests.remembering import compose_once, remember_parsing
+
+    remember_parsing()
+    compose_once()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -71,7 +71,7 @@ def test_a_subgroup_with_one_label_goes_with_the_texts_about_nobody():
 
 
 def test_fairlearn_gives_each_subgroup_its_own_threshold():
-    pytest.importorskip("fairlearn", reason="the extra fairness-rivals is not installed")
+    pytest.importorskip("fairlearn", reason="the extra audit is not installed")
     groups, truth = ["a"] * 40 + ["b"] * 40, np.array([0, 1] * 40)
     scores = truth * 0.2 + np.repeat([0.1, 0.6], 40)
     division = np.tile(np.repeat([0, 1, 2, 3], 10), 2)

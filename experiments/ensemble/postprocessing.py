@@ -1,6 +1,6 @@
 """Thresholds of each subgroup after the fact, as fairlearn chooses them, beside one threshold for all.
 
-    pip install 'fairlab[fairness-rivals]'
+    pip install 'fairlab[audit]'
     python -m experiments.ensemble.postprocessing RUN [RUN ...]
 
 RUN is the folder of a finished run that measured ``safety`` and ``safety_validation``. In every division and fold the

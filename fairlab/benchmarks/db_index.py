@@ -135,6 +135,15 @@ class DBIndexBenchmark(DataBenchmark):
         self.draw, self.repeats, self.seed = draw, repeats, seed
         self._comparison: tuple[AbusiveReference, NDArray[np.floating]] | None = None
 
+    def check_data(self, dataset: str, field: str) -> None:
+        """Raise if no text can be read."""
+        unread = 0
+        for row in islice(dataset_rows(dataset, field), self.limit):
+            if isinstance(row, Row):
+                return
+            unread += 1
+        raise _without_text(dataset, field, unread)
+
     def measure_data(self, dataset: str, field: str, embed: Embed, folder: Path) -> Outcome:
         """Measure a dataset.
 
@@ -262,13 +271,17 @@ def embedded_texts(
         if texts:
             width = write()
     if not width:
-        raise FairlabError(
-            f"{dataset} holds no text in the field '{field}' ({unread} rows cannot be read); give the field, field=NAME"
-        )
+        raise _without_text(dataset, field, unread)
     vectors_ND = np.memmap(file, dtype=np.float32, mode="r").reshape(-1, width)
     if all(one is None for one in sources):
         return vectors_ND, Read(unread, None)
     return vectors_ND, Read(unread, [f"row {k}" if one is None else f"of {one}" for k, one in enumerate(sources)])
+
+
+def _without_text(dataset: str, field: str, unread: int) -> FairlabError:
+    return FairlabError(
+        f"{dataset} holds no text in the field '{field}' ({unread} rows cannot be read); give the field, field=NAME"
+    )
 
 
 def nearest_categories(cosines: NDArray[np.float64], categories: Sequence[str]) -> dict[str, NDArray[np.float64]]:

@@ -132,6 +132,10 @@ class Shortcuts(DataBenchmark):
         if fewest < 1 or shown < 1:
             raise FairlabError(f"benchmark.shortcuts.fewest and shown must be at least 1, not {fewest} and {shown}")
 
+    def check_data(self, dataset: str, field: str | Sequence[str]) -> None:
+        """Raise if no text can be read, or a row has no label."""
+        self._read(dataset, field)
+
     def measure_data(self, dataset: str, field: str | Sequence[str], embed: Any, folder: Path) -> Outcome:
         """Measure a dataset.
 

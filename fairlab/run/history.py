@@ -65,19 +65,6 @@ class History(Callback):
         """Return the rows so far, thinned as in :func:`read_history`; empty where this process does not write."""
         return read_history(self.file)
 
-    def on_train_start(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Cut the file to the rows of the checkpoint that the run resumes from."""
-        self._cut(trainer)
-
-    def _cut(self, trainer: lightning.Trainer) -> None:
-        """Cut the file once; a run resumed after its last step has no other hook than the first row that it writes."""
-        if trainer.is_global_zero and not self._is_cut:
-            self._is_cut = True
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            with os.fdopen(self._open(), "ab") as file:
-                self._bytes = min(self._bytes, file.seek(0, os.SEEK_END))
-                file.truncate(self._bytes)
-
     def on_train_batch_start(self, *_: Any) -> None:
         """Start the clock, which a read of the values stops."""
         if self._started is None:
@@ -160,15 +147,23 @@ class History(Callback):
         if not rows:
             return
         self.last = rows[-1]
-        self._cut(trainer)
         if trainer.is_global_zero:
-            content = "".join(json.dumps(row) + "\n" for row in rows).encode()
-            with os.fdopen(self._open(), "ab") as file:
-                file.write(content)
-            self._bytes += len(content)
+            self._append("".join(json.dumps(row) + "\n" for row in rows).encode())
 
-    def _open(self) -> int:
-        return os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    def _append(self, content: bytes) -> None:
+        """Append to the file, which the first call cuts to the rows of the checkpoint that the run resumes from.
+
+        Lightning has no hook for that: shards restore the length late, and a run may resume after its last step.
+        """
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        with os.fdopen(os.open(self.file, flags, 0o666), "ab") as file:
+            if not self._is_cut:
+                self._is_cut = True
+                self._bytes = min(self._bytes, file.seek(0, os.SEEK_END))
+                file.truncate(self._bytes)
+            file.write(content)
+        self._bytes += len(content)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the length of the file and the latest values, for the checkpoint."""

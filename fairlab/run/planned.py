@@ -75,9 +75,12 @@ def refuse_other_run(entry: str, given: Sequence[str], config: DictConfig) -> No
 
 
 def is_cheap(entry: str, config: DictConfig) -> bool:
-    """Return whether the models and data of a run are available and small enough to be built for its plan."""
+    """Return whether the models and data of a run are available and small enough to be built for its plan.
+
+    A file or folder that is not what the run needs counts as available: building it tells what is wrong.
+    """
     values = settings_to_plan(entry, config)
-    if not all(need.there for need in needs_of(values)):
+    if not all(need.there or Path(need.name).exists() for need in needs_of(values)):
         return False
     sizes = map(model_size, model_settings(values))
     names = [*named_files(values.get("data") or {}), *map(str, _names(values.get("dataset")))]
@@ -132,7 +135,7 @@ def composition_of(entry: str, given: Sequence[str]) -> DictConfig:
 
 
 def models_of(config: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the settings of the models that an evaluation measures: named backbones, or a folder or hub name."""
+    """Return the settings of the models that an evaluation loads: named backbones, or a folder or hub name."""
     with composing():
         import hydra
 
@@ -140,8 +143,14 @@ def models_of(config: dict[str, Any]) -> list[dict[str, Any]]:
             plain_config(hydra.compose(overrides=[f"+backbone={name}"]))["backbone"]
             if name in cli.choices("backbone")
             else {"name": str(name)}
-            for name in _names(config["model"])
+            for name in [*_names(config["model"]), *embedders_of(config)]
         ]
+
+
+def embedders_of(config: dict[str, Any]) -> list[str]:
+    """Return the models that embed the datasets of an evaluation; empty if it measures models."""
+    named = [str(node.get("vectors") or "") for node in (config["benchmark"] or {}).values()]
+    return [name for name in named if name and not name.startswith("spacy:")] if config["dataset"] is not None else []
 
 
 def _names(named: Any) -> list[Any]:

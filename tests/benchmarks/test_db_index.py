@@ -125,3 +125,6 @@ def test_data_without_texts(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"body": "1 0"}\n')
     with pytest.raises(FairlabError, match=r"holds no text in the field 'text' \(1 rows cannot be read\)"):
         embedded_texts(str(tmp_path / "t.jsonl"), "text", embed, tmp_path / "v")
+    with pytest.raises(FairlabError, match=r"holds no text in the field 'text' \(1 rows cannot be read\)"):
+        DBIndexBenchmark(vectors="").check_data(str(tmp_path / "t.jsonl"), "text")
+    DBIndexBenchmark(vectors="").check_data(str(tmp_path / "t.jsonl"), "body")

@@ -67,6 +67,8 @@ def test_a_row_without_a_label_is_named(file):
         lines.write('{"evidence": "e", "claim": "c"}\n')
     with pytest.raises(FairlabError, match=r"line 121 of .* has no 'label'"):
         Shortcuts().measure_data(str(file), ["evidence", "claim"], None, file.parent)
+    with pytest.raises(FairlabError, match=r"line 121 of .* has no 'label'"):
+        Shortcuts().check_data(str(file), ["evidence", "claim"])
 
 
 def test_a_field_that_no_row_has_is_named_with_those_there_are(file):

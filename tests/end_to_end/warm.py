@@ -59,6 +59,7 @@ def serve(place: str, python: str, owner: str) -> None:
     import_fairlab()
     gc.collect()
     gc.freeze()  # so that no fork walks over, and thereby copies, what all of them share
+    gc.set_threshold(10_000, 20, 20)
     keepers = set()
     while True:
         connection, _ = server.accept()
@@ -91,6 +92,10 @@ def import_fairlab() -> None:
             importlib.import_module(module.name)
     from hydra import compose, initialize_config_dir
 
+    from tests.remembering import compose_once, remember_parsing
+
+    remember_parsing()
+    compose_once()
     with initialize_config_dir(sys.modules["fairlab.run.command_line.cli"].conf_dir(), version_base="1.3"):
         compose("train", overrides=["+experiment=ccd_bert"])
     sys.modules["fairlab.run.environment"].environment()  # what git says is kept

@@ -35,7 +35,6 @@ def take(history, of, batches, parts=1, loss=lambda batch: batch / 2):
 
 def test_a_step_in_parts_is_one_row_with_the_means_of_its_parts(tmp_path):
     history, of = History(tmp_path), trainer()
-    history.on_train_start(of)
     take(history, of, range(12), parts=4)
     history.on_train_end(of)
     assert history.rows == [{"step": k + 1, "train/loss": (4 * k + 1.5) / 2} for k in range(3)]
@@ -45,7 +44,6 @@ def test_a_step_in_parts_is_one_row_with_the_means_of_its_parts(tmp_path):
 
 def test_a_value_that_a_batch_did_not_log_is_repeated_and_not_averaged(tmp_path):
     history, of = History(tmp_path), trainer()
-    history.on_train_start(of)
     for batch, name in enumerate(["a", "b", "a", "a"]):  # two parts a step
         of.callback_metrics[f"train/{name}"] = torch.tensor(float(batch))
         of.global_step = (batch + 1) // 2
@@ -59,7 +57,6 @@ def test_a_value_that_a_batch_did_not_log_is_repeated_and_not_averaged(tmp_path)
 
 def test_a_resumed_history_is_cut_to_its_checkpoint(tmp_path):
     history, of = History(tmp_path), trainer()
-    history.on_train_start(of)
     take(history, of, range(WAIT_EVERY + 3))
     checkpoint = {"callbacks": {}}
     history.on_save_checkpoint(of, None, checkpoint)
@@ -73,24 +70,40 @@ def test_a_resumed_history_is_cut_to_its_checkpoint(tmp_path):
 
     again = History(tmp_path)
     again.load_state_dict(state)
-    again.on_train_start(of)
-    assert again.rows == kept
     take(again, of, range(WAIT_EVERY + 3, 3 * WAIT_EVERY))
     again.on_validation_start(of)
+    assert again.rows == [*kept, *whole[len(kept) : -1]], "the first rows of the second process follow those kept"
     again.on_validation_end(of)
     assert again.rows == whole
 
-    new = History(tmp_path)
-    new.on_train_start(trainer())
-    assert new.rows == []
+    new, of = History(tmp_path), trainer()
+    take(new, of, range(2))
+    new.on_train_end(of)
+    assert new.rows == whole[:2]
+
+
+def test_a_run_that_resumes_after_its_last_step_cuts_before_its_validation(tmp_path):
+    history, of = History(tmp_path), trainer()
+    take(history, of, range(3))
+    history.on_train_end(of)
+    kept, state = history.rows, history.state_dict()
+    of.callback_metrics["validation/loss"] = torch.tensor(1.0)
+    history.on_validation_end(of)
+
+    again = History(tmp_path)
+    again.load_state_dict(state)
+    again.on_validation_end(of)
+    assert again.rows == history.rows == [*kept, {"step": 3, "validation/loss": 1.0}]
 
 
 def test_a_link_in_the_place_of_the_file_is_not_followed(tmp_path):
     (tmp_path / "elsewhere").write_text("kept\n")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "history.jsonl").symlink_to(tmp_path / "elsewhere")
+    history, of = History(tmp_path / "run"), trainer()
+    take(history, of, range(2))
     with pytest.raises(OSError, match="symbolic"):
-        History(tmp_path / "run").on_train_start(trainer())
+        history.on_train_end(of)
     assert (tmp_path / "elsewhere").read_text() == "kept\n"
 
 
@@ -100,7 +113,6 @@ def test_loggers_get_the_rows_of_steps_but_not_what_they_have(tmp_path):
     history, of = History(tmp_path), trainer()
     of.loggers = [logger]
     of.logged_metrics = {"train/own": 1.0}
-    history.on_train_start(of)
     of.callback_metrics["train/own"] = torch.tensor(1.0)
     take(history, of, range(2))
     history.on_train_end(of)
@@ -112,7 +124,6 @@ def test_values_are_read_once_in_many_batches(tmp_path, monkeypatch):
     stack = torch.stack
     monkeypatch.setattr(torch, "stack", lambda tensors: reads.append(len(tensors)) or stack(tensors))
     history, of = History(tmp_path), trainer()
-    history.on_train_start(of)
     take(history, of, range(4 * WAIT_EVERY))
     assert reads == [WARM_UP, *[WAIT_EVERY] * 3]
 
@@ -133,7 +144,6 @@ def test_a_long_history_is_thinned_and_keeps_its_ends(tmp_path):
 @pytest.mark.long
 def test_ten_million_steps_leave_a_state_of_the_same_size(tmp_path):
     history, of = History(tmp_path), trainer()
-    history.on_train_start(of)
     values = torch.arange(1000.0)
     sizes, memory = [], []
     for thousand in range(10_000):

@@ -154,6 +154,27 @@ class SafetyEnsemble:
         self.models: dict[str, dict[str, HarmModel]] = {}
         self.sampled: dict[str, Reweighted] = {}
 
+    def check_data(self, data: SafetyData) -> None:
+        """Raise if data cannot train the models, as far as can be told without scoring it.
+
+        Raises:
+            FairlabError: The training seeds of a fold have fewer than two labels for a harm, or a source has no score
+                of any text.
+        """
+        seed = np.array([text.seed for text in data.texts])
+        divisions = [data.division(repeat) for repeat in range(data.repeats)]
+        trained = [_parts(division, fold, data.folds).train for division in divisions for fold in range(data.folds)]
+        for harm in self.harms:
+            truth = _labels(data.texts, harm)
+            if any(len(set(truth[train & (truth >= 0) & seed])) < 2 for train in trained):
+                raise FairlabError(
+                    f"the training seeds have fewer than two labels for {harm}; leave it out of method.harms, or give "
+                    "data with safe and unsafe texts"
+                )
+        for source in self.sources.sources:
+            if not source.covers([text.text for text in data.texts]):
+                raise _silent(source, len(data.texts))
+
     def fit(self, data: SafetyData) -> None:
         """Score the texts by all sources, choose settings, train in every fold, and train the models to export."""
         import sklearn.kernel_approximation  # loads the libraries whose threads are limited
@@ -165,6 +186,7 @@ class SafetyEnsemble:
             self._fit(data)
 
     def _fit(self, data: SafetyData) -> None:
+        self.check_data(data)
         views = self._views(data.texts)
         self._refuse_silent_sources(views.text)
         others = {name: self._views(texts) for name, texts in data.others.items()}
@@ -203,10 +225,7 @@ class SafetyEnsemble:
         for source in self.sources.sources:
             end = start + len(source.outputs)
             if np.isnan(features[:, start:end]).all():
-                raise FairlabError(
-                    f"the source {source.name} has no score of any of the {len(features):,} texts; give scores of "
-                    "these texts, or leave it out"
-                )
+                raise _silent(source, len(features))
             start = end
 
     def _compare(
@@ -305,13 +324,8 @@ class SafetyEnsemble:
         self, harm: str, texts: Sequence[SafetyText], views: Views, part: Part, place: tuple[int, int]
     ) -> FoldModels:
         """Return the models of one harm on one division."""
-        truth = np.array([text.labels.get(harm, -1) for text in texts])
+        truth = _labels(texts, harm)
         seed = np.array([text.seed for text in texts])
-        if len(set(truth[part.train & (truth >= 0) & seed])) < 2:
-            raise FairlabError(
-                f"the training seeds have fewer than two labels for {harm}; leave it out of method.harms, or give "
-                "data with safe and unsafe texts"
-            )
         slices = np.array([SUBGROUPS.index(text.subgroup) if text.subgroup else -1 for text in texts])
         numbers = {key: k for k, key in enumerate(dict.fromkeys(text.key for text in texts))}
         sets = np.array([numbers[text.key] for text in texts])
@@ -336,6 +350,18 @@ class SafetyEnsemble:
             predicted[name] = Predicted(texts, own, calibrated, uncalibrated)
         contributions = {harm: np.mean(found, axis=0) for harm, found in rows.contributions.items()}
         return Judged(predicted, self.sources.features, features, contributions)
+
+
+def _labels(texts: Sequence[SafetyText], harm: str) -> NDArray[np.int64]:
+    """Return the labels (N,) of a harm, -1 for a text that was not judged."""
+    return np.array([text.labels.get(harm, -1) for text in texts])
+
+
+def _silent(source: Source, count: int) -> FairlabError:
+    return FairlabError(
+        f"the source {source.name} has no score of any of the {count:,} texts; give scores of these texts, or leave it "
+        "out"
+    )
 
 
 def _parts(folds: NDArray[np.int64], fold: int, count: int) -> Part:

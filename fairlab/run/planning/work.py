@@ -118,10 +118,7 @@ def _items(data: Mapping[str, Any], kind: str, texts: int, limit: int | None) ->
     named = str(data.get("path") or "")
     if named.startswith("embedded/") and kind == "CounterfactualData":
         places = [named, *(place for place in data.get("more") or [] if str(place).startswith("embedded/"))]
-        groups = [group for place in places for group in read_groups(str(place))]
-        trained = [group for group in groups if group.extra.get("split", "train") == "train"]
-        tokens = fmean(sum(map(tokens_in, group.texts)) for group in trained)
-        return len(trained), tokens, f"groups of {', '.join(places)}"
+        return *_embedded_groups(*map(str, places)), f"groups of {', '.join(places)}"
     if (sentences := _embedded_sentences(data, kind)) is not None:
         return sentences, tokens, f"sentences of {', '.join(data['paths'])}"
     if kind == "LabelledTexts" and data.get("path") is None and _task_at_hand(data):
@@ -144,19 +141,37 @@ def _items(data: Mapping[str, Any], kind: str, texts: int, limit: int | None) ->
     return None, tokens, "the data is not at hand, and its size is not listed"
 
 
+@cache
+def _embedded_groups(*places: str) -> tuple[int, float]:
+    """Return the number of training groups that come with fairlab, and the mean number of tokens of one."""
+    groups = [group for place in places for group in read_groups(place)]
+    trained = [group for group in groups if group.extra.get("split", "train") == "train"]
+    return len(trained), fmean(sum(map(tokens_in, group.texts)) for group in trained)
+
+
 def _embedded_sentences(data: Mapping[str, Any], kind: str) -> int | None:
     """Return the number of sentences per epoch of texts that come with fairlab; None for others, which may be large."""
     paths = data.get("paths")
     if not isinstance(paths, list) or not all(str(path).startswith("embedded/") for path in paths):
         return None
-    paragraphs = (paragraph for path in paths for _, _, found in read(path) for _, paragraph in found)
-    sentences = [sentence for paragraph in paragraphs for sentence in SENTENCE_END.split(paragraph)]
     if kind == "Corpus":
-        return len(sentences)
+        return len(_sentences(*paths))
     if kind != "AttributeSentences" or data.get("lists"):
         return None
-    words = lexicon_words(str(data["axis"]))
-    found = Counter(one.kind for one in find_words(sentences, words, str(data["mixed"])))
+    return _listed_sentences(str(data["axis"]), str(data["mixed"]), *paths)
+
+
+@cache
+def _sentences(*paths: str) -> list[str]:
+    paragraphs = (paragraph for path in paths for _, _, found in read(path) for _, paragraph in found)
+    return [sentence for paragraph in paragraphs for sentence in SENTENCE_END.split(paragraph)]
+
+
+@cache
+def _listed_sentences(axis: str, mixed: str, *paths: str) -> int:
+    """Return the number of sentences with a word of an axis, as many of each kind as of the rarest."""
+    words = lexicon_words(axis)
+    found = Counter(one.kind for one in find_words(_sentences(*paths), words, mixed))
     kinds = range(len(words.attributes) + 1)
     return len(kinds) * min(found[kind] for kind in kinds)
 

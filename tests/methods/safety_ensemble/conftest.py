@@ -8,11 +8,12 @@ import pytest
 from fairlab.augmentation.identity import Identity
 from fairlab.data.safety import SafetyData
 from fairlab.methods.safety_ensemble.forest import SafetyEnsemble
+from fairlab.methods.safety_ensemble.sources.base import Source
 
 MUCH = {"lambda_safe": 5.0, "lambda_unsafe": 1.0, "beta_safe": 500.0, "beta_unsafe": 500.0}
 
 
-class Biased:
+class Biased(Source):
     """A source that goes by what a text says and, wrongly, by whom it is about."""
 
     name, version, outputs = "biased", "1", ("harm", "identity")

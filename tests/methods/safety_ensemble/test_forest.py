@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from fairlab.benchmarks.safety import Safety
 from fairlab.methods.safety_ensemble.passes import Trainer, set_shares
+from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.methods.safety_ensemble.views import Views
 from fairlab.metrics.acv import average_counterfactual_variance
 from fairlab.types import FairlabError
@@ -150,6 +153,17 @@ def test_what_cannot_be_is_refused():
         ensemble(rivals=["deaf"])
     with pytest.raises(FairlabError, match=r"method\.pairing must hold weights of at least 0"):
         ensemble(pairing=[-1])
-    one_label = ensemble(harms=["hate"], reweighting={"hate": MUCH})
+
+
+def test_what_cannot_train_is_told_without_scoring(tmp_path):
+    texts = data()
+    ensemble().check_data(texts)
     with pytest.raises(FairlabError, match="fewer than two labels for hate"):
-        one_label.fit(data())
+        ensemble(harms=["hate"], reweighting={"hate": MUCH}).check_data(texts)
+    stored = tmp_path / "scores.csv"
+    stored.write_text("text,hate\nA text of other data.,0.5\n")
+    with pytest.raises(FairlabError, match="the source stored has no score of any of the"):
+        ensemble(sources=[Biased(), StoredScores(path=str(stored))]).check_data(texts)
+    with stored.open("a") as lines:
+        csv.writer(lines).writerow([texts.texts[-1].text, 0.1])
+    ensemble(sources=[Biased(), StoredScores(path=str(stored))]).check_data(texts)

@@ -1,5 +1,6 @@
 """Upshift: what may change, what must stay."""
 
+import copy
 import re
 
 import pytest
@@ -71,10 +72,13 @@ def test_where_nothing_may_change_nothing_does(upshift):
 
 
 def test_text_beyond_the_models_length_stays(upshift):
-    end = "the farmer planted a large tree behind the old wall, " * 20 + "and slept."
+    end = "the farmer planted a large tree behind the old wall, " * 7 + "and slept."
     long = "My neighbour sold a horse that had won a race, and before winter came " + end
-    made = [WordUpshift(upshift.model.backbone, held, seed)([long])[0] for seed in range(3)]
-    assert all(one.endswith(end[-450:]) for one in made)
+    short = copy.copy(upshift.model.backbone)
+    short.max_length = 48
+    assert len(short.tokenizer(long)["input_ids"]) - len(short.tokenizer(end[-190:])["input_ids"]) > short.max_length
+    made = [WordUpshift(short, held, seed)([long])[0] for seed in range(3)]
+    assert all(one.endswith(end[-190:]) for one in made)
     assert set(made) != {long}
 
 

@@ -56,6 +56,10 @@ class Source(ABC):
         kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         return {name for name, one in inspect.signature(cls).parameters.items() if one.kind in kinds}
 
+    def covers(self, texts: Sequence[str]) -> bool:
+        """Return whether some text may have a score; False only if it is certain that none has."""
+        return True
+
     @abstractmethod
     def score(self, texts: Sequence[str]) -> Array:
         """Return scores (N, F), with a row of nan for a text without scores."""

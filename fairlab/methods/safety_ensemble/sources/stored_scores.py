@@ -66,6 +66,10 @@ class StoredScores(Source):
             if not np.array_equal(self.held.setdefault(str(row[column])[:LONGEST], values), values, equal_nan=True):
                 raise FairlabError(f"{path}, row {number}: the text has other scores above; keep one of the rows")
 
+    def covers(self, texts: Sequence[str]) -> bool:
+        """Return whether the file holds one of the texts."""
+        return any(text[:LONGEST] in self.held for text in texts)
+
     def score(self, texts: Sequence[str]) -> Array:
         """Return scores (N, F), with nan for a text that is not in the file."""
         unknown = [np.nan] * len(self.outputs)
