@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairlab.api.arguments import checked
 from fairlab.api.loading import load, model_name
 from fairlab.api.results import Results
 from fairlab.audit.answer import AuditAnswer
@@ -17,6 +18,7 @@ from fairlab.run.environment import environment
 from fairlab.types import FairlabError
 
 
+@checked
 def audit(
     model: Any,
     data: Any,
