@@ -103,11 +103,13 @@ def folder_replaced_when_written(folder: Path) -> Iterator[Path]:
 def write_whole(path: Path, text: str) -> None:
     """Write ``text`` to a temporary file, then rename it: a reader sees the old file or the new one.
 
+    Half a surrogate pair, which UTF-8 cannot hold, is written as in JSON (``\\ud800``).
+
     Raises:
         FairlabError: the disk is full; the old file is unchanged and no temporary file remains.
     """
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def gather(path: Path, files: Sequence[Path]) -> None:

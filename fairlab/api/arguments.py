@@ -59,6 +59,5 @@ def _refuse_misfits(function: Callable[..., Any], arguments: dict[str, Any]) -> 
             continue
         if isinstance(value, str | Path) and cli.NO_TEXT.search(str(value)):
             raise FairlabError(f"{name} holds a NUL character or half a surrogate pair, which no name holds; remove it")
-        plain = str(value) if isinstance(value, Path) else value
-        for fault in () if takes_objects(hint) else faults(name, plain, hint, nodes=False):
+        for fault in () if takes_objects(hint) else faults(name, value, hint, nodes=False):
             raise FairlabError(fault)

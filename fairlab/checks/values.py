@@ -204,7 +204,7 @@ def _is(value: Any, hint: Any) -> bool:
     if hint is None:
         return value is None
     if hint in (str, Path):
-        return isinstance(value, str) and bool(value)
+        return isinstance(value, str | hint) and bool(str(value))
     return hint in WORDS and isinstance(value, hint)
 
 
