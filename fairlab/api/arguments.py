@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from fairlab.checks.values import faults, hints_of, takes_objects
+from fairlab.files import NO_NAME
 from fairlab.run.command_line import cli
 from fairlab.types import FairlabError
 
@@ -43,6 +44,8 @@ def checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
 
 
 def _as_python(value: Any) -> Any:
+    if isinstance(value, dict):  # settings by name
+        return {name: _as_python(one) for name, one in value.items()}
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -57,7 +60,7 @@ def _refuse_misfits(function: Callable[..., Any], arguments: dict[str, Any]) -> 
         hint = hints.get(name, Any)
         if isinstance(hint, TypeVar):  # a text, and no name
             continue
-        if isinstance(value, str | Path) and cli.NO_TEXT.search(str(value)):
+        if isinstance(value, str | Path) and NO_NAME.search(str(value)):
             raise FairlabError(f"{name} holds a NUL character or half a surrogate pair, which no name holds; remove it")
         for fault in () if takes_objects(hint) else faults(name, value, hint, nodes=False):
             raise FairlabError(fault)

@@ -194,7 +194,7 @@ def _faults_inside(key: str, value: Any) -> Iterator[str]:
 def _is(value: Any, hint: Any) -> bool:
     """Return whether a value is of a plain type; a number must be finite."""
     if get_origin(hint) is Literal:
-        return any(value == one and type(value) is type(one) for one in get_args(hint))
+        return any(type(value) is type(one) and value == one for one in get_args(hint))
     if isinstance(value, int) and abs(value) > sys.maxsize:  # more than 64 bits, which arrays do not hold
         return False
     if hint is float:

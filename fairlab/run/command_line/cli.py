@@ -26,7 +26,7 @@ from omegaconf.errors import OmegaConfBaseException
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import without_secrets
 from fairlab.checks.values import nearest_known
-from fairlab.files import check_folder
+from fairlab.files import NO_NAME, check_folder
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.gone import GONE
 from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
@@ -37,7 +37,6 @@ from fairlab.types import FairlabError, ReviewNeeded, missing_extra
 FULL_ERROR = "HYDRA_FULL_ERROR"
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 NO_PLACE = {errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
-NO_TEXT = re.compile("[\0\ud800-\udfff]")
 PLACES = re.compile(r"\+*hydra\.(run|sweep)\.dir=['\"]?(.*?)['\"]?$")  # where Hydra writes before any code of a run
 
 
@@ -128,7 +127,7 @@ def refuse_flags(message: str) -> NoReturn:
 
 def refuse_unwritable(arguments: Sequence[str]) -> None:
     """End the command if an argument is not UTF-8: no record could hold it."""
-    for argument in filter(NO_TEXT.search, arguments):
+    for argument in filter(NO_NAME.search, arguments):
         stop(f"{argument!a} is not UTF-8 text; write the argument, or name the file, in UTF-8")
 
 

@@ -13,6 +13,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, open_dict
 
+from fairlab.files import NO_NAME
 from fairlab.run import folders as folders  # registers the resolvers that configurations name
 from fairlab.run.command_line import cli
 from fairlab.run.config.backbone_nodes import backbone_node
@@ -113,7 +114,7 @@ def written(value: Any) -> str:
         return "{" + ",".join(f"{key}:{written(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(written, value)) + "]"
-    if cli.NO_TEXT.search(str(value)):
+    if NO_NAME.search(str(value)):
         raise FairlabError(f"the setting {value!a} is not UTF-8 text; remove what is none")
     # Before a quote and at the end, Hydra reads a backslash as an escape of the next character.
     quoted = re.sub(r"(\\*)('|$)", lambda found: found[1] * 2 + found[2].replace("'", "\\'"), str(value))
