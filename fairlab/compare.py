@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fairlab.checks.escapes import csv_cell, print_escaped
 from fairlab.files import write_whole
-from fairlab.run.command_line.cli import one_sentence_without_hydra
+from fairlab.run.command_line.cli import Arguments, one_sentence_without_hydra
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.types import FairlabError
 
@@ -26,7 +26,7 @@ EXAMPLES = """examples:
 
 def main(arguments: Sequence[str]) -> None:
     """Print the verdicts, and write them to a table if a file is named."""
-    parser = argparse.ArgumentParser(
+    parser = Arguments(
         prog="fairlab compare",
         description=__doc__,
         epilog=EXAMPLES,

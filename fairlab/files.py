@@ -25,6 +25,7 @@ MOST_FILES = 200_000  # in a folder that is opened
 MOST_BYTES = 64 << 20  # in a JSON or YAML description, or in a decompressed record
 MOST_MEMORY = 256 << 20  # for decompression, because the file itself sets the demand
 NAME_LENGTH = 128  # characters of a file's name that its temporary name repeats
+NO_NAME = re.compile("[\0\ud800-\udfff]")  # characters of no name: NUL, and halves of surrogate pairs
 UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.new", re.DOTALL)  # names of :func:`temporary_beside`
 
 
@@ -101,13 +102,15 @@ def folder_replaced_when_written(folder: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write ``text`` to a temporary file, then rename it: a reader sees the old file or the new one.
+    r"""Write ``text`` to a temporary file, then rename it: a reader sees the old file or the new one.
+
+    Half a surrogate pair, which UTF-8 cannot hold, is written as in JSON (``\ud800``).
 
     Raises:
         FairlabError: the disk is full; the old file is unchanged and no temporary file remains.
     """
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def gather(path: Path, files: Sequence[Path]) -> None:
@@ -164,7 +167,7 @@ def inside(folder: Path, name: object, named_in: str) -> Path:
     Raises:
         FairlabError: the name is not a relative path below the folder, or a link leads out of it.
     """
-    path = PurePosixPath(name) if isinstance(name, str) and name and "\0" not in name and "\\" not in name else None
+    path = PurePosixPath(name) if isinstance(name, str) and "\\" not in name and not NO_NAME.search(name) else None
     if path is None or path.is_absolute() or ".." in path.parts or not path.parts:
         raise FairlabError(f"{named_in} names {name!r}, which is no file inside of {folder}; do not use this folder")
     if not is_below(folder / path, folder):

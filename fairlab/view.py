@@ -6,7 +6,6 @@ Writes ``view.html`` into the first folder. With many runs the page holds only t
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,14 +15,14 @@ from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
 from fairlab.reporting.view.browsing import MOST_WHOLE, Browser, browse, view_page
 from fairlab.reporting.view.serving import LOCAL, server
-from fairlab.run.command_line.cli import one_sentence_without_hydra
+from fairlab.run.command_line.cli import Arguments, one_sentence_without_hydra
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.types import FairlabError
 
 
 def main(arguments: Sequence[str]) -> None:
     """Write the page and print its path, or serve it."""
-    parser = argparse.ArgumentParser(prog="python -m fairlab.view", description=__doc__)
+    parser = Arguments(prog="python -m fairlab.view", description=__doc__)
     parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="a folder that holds runs at any depth")
     parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the page (default: DIR/view.html)")
     parser.add_argument("--serve", action="store_true", help="serve the page on this machine instead of writing it")

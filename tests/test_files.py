@@ -31,7 +31,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch)
     path = tmp_path / "record.json"
     write_whole(path, "old")
 
-    def full(self, text, encoding):
+    def full(self, text, **_):
         with self.open("w") as file:
             file.write(text[:3])
         raise OSError(errno.ENOSPC, "No space left on device", str(self))

@@ -4,14 +4,18 @@ import contextlib
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 import datasets
 import pytest
 
 import fairlab
+from fairlab.benchmarks.kept_items import draws_file
 from fairlab.benchmarks.runner import items_file, take
+from fairlab.checks.redaction import without_secrets
 from fairlab.data.groups import read_groups
+from fairlab.data.published.task_files import read_task
 from fairlab.data.stream.manifest import dataset_rows
 from fairlab.files import check_folder, inside, remove_unfinished, replaced_when_written, temporary_beside, write_whole
 from fairlab.record import Note, Reading, Record
@@ -405,3 +409,41 @@ def test_a_folder_of_texts_has_no_link_out_of_it(tmp_path, secret):
     (tmp_path / "texts" / "a.txt").symlink_to(secret)
     with pytest.raises(FairlabError, match="is a link out of the folder"):
         list(dataset_rows(str(tmp_path / "texts")))
+
+
+def test_a_folder_of_a_task_has_no_link_out_of_it(tmp_path, secret):
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task" / "dev.tsv").symlink_to(secret)
+    with pytest.raises(FairlabError, match="is a link out of the folder"):
+        read_task("rte", "dev", str(tmp_path / "task"))
+
+
+def test_a_folder_of_adapters_has_no_link_out_of_it(tmp_path, secret):
+    (tmp_path / "adapters").mkdir()
+    (tmp_path / "adapters" / "adapter_config.json").symlink_to(secret)
+    with pytest.raises(FairlabError, match="is a link out of the folder"):
+        fairlab.load(tmp_path / "adapters", base="minilm")
+
+
+@pytest.mark.parametrize(("name", "refused"), [("a/b", False), ("../../x", True), ("a\ud800", True), ("\0", True)])
+def test_a_benchmark_of_any_name_names_no_file_elsewhere(tmp_path, name, refused):
+    if not refused:
+        assert draws_file(tmp_path, "", name).is_relative_to(tmp_path / "items")
+        return
+    with pytest.raises(FairlabError, match="which is no file inside of"):
+        draws_file(tmp_path, "", name)
+
+
+def test_half_a_surrogate_pair_in_a_label_stops_no_page(run):
+    content = json.loads((run / "record.json").read_text())
+    content["readings"][0]["subset"] = "a\ud800b"
+    (run / "record.json").write_text(json.dumps(content))
+    write_whole(run.parent / "view.html", view_page(browse([run.parent]), served=False))
+    assert "ud800b" in (run.parent / "view.html").read_text()
+
+
+def test_a_label_of_any_length_is_searched_for_keys_in_linear_time():
+    text = "x" * 200_000
+    started = time.process_time()
+    assert without_secrets(text) == text
+    assert time.process_time() - started < 1

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from fairlab.api.arguments import checked
 from fairlab.api.loading import load, model_name
 from fairlab.api.results import Results
 from fairlab.audit.answer import AuditAnswer
 from fairlab.audit.classifiers import AnyClassifier, as_classifier
 from fairlab.audit.running import Settings, audit_models
+from fairlab.checks.values import faults
 from fairlab.record import Record
+from fairlab.run.config.schema import keys_of
 from fairlab.run.environment import environment
 from fairlab.types import FairlabError
 
 
+@checked
 def audit(
     model: Any,
     data: Any,
@@ -56,6 +61,9 @@ def audit(
         raise FairlabError(f"there is no setting '{unknown[0]}' of an audit; there are: {', '.join(sorted(known))}")
     axes = [axis] if isinstance(axis, str) else list(axis)
     chosen = Settings(field, label, group, axes, labels, **settings)
+    types = keys_of("audit")
+    for fault in chain.from_iterable(faults(name, value, types[name]) for name, value in vars(chosen).items()):
+        raise FairlabError(fault)
     models = dict(model) if isinstance(model, Mapping) else {"": model}
     if not models:
         raise FairlabError("no model was given; give a classifier")

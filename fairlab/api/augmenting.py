@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from fairlab.api.arguments import checked
 from fairlab.checks.escapes import print_escaped
 from fairlab.files import write_whole
 from fairlab.record import Record
@@ -17,6 +18,7 @@ from fairlab.run.augmenting.building import augment_lexicon, build_llm, build_re
 from fairlab.run.augmenting.running import augment_rows, refuse_unplanned
 from fairlab.run.command_line import cli
 from fairlab.run.config.composing import composed, own_settings
+from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.folders import plain_config
 from fairlab.text.pipeline import parsing_with
 from fairlab.types import NEUTRAL, FairlabError
@@ -27,6 +29,7 @@ if TYPE_CHECKING:  # importing datasets takes seconds
 Text = TypeVar("Text", str, list[str])
 
 
+@checked
 def rewrite(
     text: Text,
     *,
@@ -75,6 +78,7 @@ def rewrite(
     return found[0] if isinstance(text, str) else found
 
 
+@checked
 def augment(
     texts: str | Path | Sequence[str] | datasets.Dataset | datasets.DatasetDict,
     augmentation: str,
@@ -116,7 +120,10 @@ def augment(
         folder = Path(place) / "made" if output is None else Path(output)
         values = {"input": source, "output": str(folder), "axis": axis, "attributes": attributes, "field": field}
         choices = [f"+augmentation={augmentation}", *([f"rewriter={rewriter}"] if rewriter else [])]
-        config = plain_config(composed("augment", choices, {**values, **own_settings(settings)}))
+        values |= own_settings(settings)
+        composition = composed("augment", choices, values)
+        refuse_misfits("augment", composition, [f"{key}=" for key in values])
+        config = plain_config(composition)
         refuse_unplanned(config, augmentation, cli.choices("augmentation"))
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FairlabError(f"{folder} is there already; give a new folder as output")
@@ -153,10 +160,10 @@ def written_rows(texts: Any, field: str | Sequence[str], folder: Path) -> Path:
     if strange := [one for one in rows if not isinstance(one, Mapping)]:
         raise FairlabError(
             f"a {type(strange[0]).__name__} is no text; give {'texts, or ' * isinstance(field, str)}rows "
-            f"with a column '{field if isinstance(field, str) else field[0]}'"
+            f"with a column '{field if isinstance(field, str) else ', '.join(field)}'"
         )
     path = folder / "texts.jsonl"
-    write_whole(path, "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows))
+    write_whole(path, "".join(json.dumps(row, default=str) + "\n" for row in rows))
     return path
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import shlex
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.api.arguments import checked
 from fairlab.api.loading import load_trainable, model_name
 from fairlab.api.results import Results, copied
+from fairlab.checks.values import shown
 from fairlab.files import write_whole
 from fairlab.record import Record
 from fairlab.run.config.composing import composed, from_model, own_settings
-from fairlab.run.config.schema import refuse_missing
+from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.folders import plain_config
 from fairlab.run.job import accounted, do_work
 from fairlab.run.starting import announce_backbone
@@ -62,6 +64,7 @@ class Run:
         return copied(self.folder, Path(folder))
 
 
+@checked
 def debias(
     model: Any,
     data: Any,
@@ -123,7 +126,7 @@ def debias(
     command = shlex.join(["python", "-m", "fairlab.train", f"model={model_name(model)}", *choices, *given])
     record = Record(folder, plain_config(config), command)
     with accounted(record):
-        refuse_missing(config)
+        refuse_misfits("train", config, given)
         announce_backbone(config)
         do_work("train", config, work, record)
     return Run(record, kept)
@@ -146,6 +149,8 @@ def written_groups(data: Any, folder: Path) -> Path:
     Raises:
         FairlabError: If there are no groups, or the input is not groups.
     """
+    if not isinstance(data, Iterable):
+        raise FairlabError(f"data must be counterfactual groups or a path, not {shown(data)}; give what augment makes")
     rows = [{**group.extra, **_plain(group)} if isinstance(group, Group) else group for group in data]
     if not rows:
         raise FairlabError("there is no counterfactual group to train on; give at least a few")
@@ -153,7 +158,7 @@ def written_groups(data: Any, folder: Path) -> Path:
         raise FairlabError(f"a {type(strange[0]).__name__} is no counterfactual group; give what fairlab.augment makes")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "groups.jsonl"
-    write_whole(path, "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows))
+    write_whole(path, "".join(json.dumps(row, default=str) + "\n" for row in rows))
     return path
 
 

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from fairlab.api.arguments import checked
 from fairlab.api.debiasing import Run
 from fairlab.api.loading import loaded_with_facts, model_name
 from fairlab.api.results import Changes, Results
 from fairlab.benchmarks.finding import refuse_undescribed
+from fairlab.checks.values import shown
 from fairlab.evaluate import measure_named
 from fairlab.files import holds_run
 from fairlab.judge.reading import read_tool_runs
@@ -21,6 +23,7 @@ from fairlab.record import Record
 from fairlab.reporting.tables.comparing import Side, compare_sides, of_other_definitions, only_side
 from fairlab.run.config.build import build_benchmarks
 from fairlab.run.config.composing import composed, own_settings
+from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.config.shortened import shortening_notes
 from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
@@ -28,6 +31,7 @@ from fairlab.text.pipeline import parsing_with
 from fairlab.types import FairlabError
 
 
+@checked
 def evaluate(
     model: Any,
     benchmarks: str | Benchmark | Sequence[str | Benchmark],
@@ -55,7 +59,10 @@ def evaluate(
         FairlabError: If there is no such model, benchmark or setting, if the list is empty, if ``limit`` is below 1, if
             no benchmark could be run, or if a model fails its check and ``strict`` is true.
     """
-    asked = [benchmarks] if isinstance(benchmarks, str) or hasattr(benchmarks, "measure") else list(benchmarks)  # type: ignore[arg-type]
+    single = isinstance(benchmarks, str) or hasattr(benchmarks, "measure")
+    if not single and not isinstance(benchmarks, Sequence):
+        raise FairlabError(f"benchmarks must be names or objects that measure, not {shown(benchmarks)}; give ['seat']")
+    asked: list[Any] = [benchmarks] if single else list(benchmarks)  # type: ignore[arg-type]
     models = dict(model) if isinstance(model, Mapping) else {"": model}
     if not asked or not models:
         what = "benchmarks is an empty list; give at least one, such as ['seat']" if models else "no model was given"
@@ -70,6 +77,8 @@ def evaluate(
             raise FairlabError(f"settings begin at the top of the configuration; give 'benchmark.{key}', not '{key}'")
     values = {"limit": limit, **({"strict": True} if strict else {}), **chosen_settings}
     config = composed("evaluate", [f"benchmark=[{','.join(names)}]"], values)
+    if names:
+        refuse_misfits("evaluate", config, [f"{key}=" for key in values])
     chosen = [*(build_benchmarks(config) if names else []), *own]
     found = {label: loaded_with_facts(one, config.llm) for label, one in models.items()}
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
@@ -108,6 +117,7 @@ def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[st
     return shlex.join(["python", "-m", "fairlab.evaluate", f"model={model}", f"benchmark=[{benchmarks}]", *given])
 
 
+@checked
 def compare(*measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: float | None = None) -> Changes | Judgement:
     """Compare results item by item: two of fairlab, or any number from another evaluation tool.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.api.arguments import checked
 from fairlab.backbones.loading import PUBLISHED
 from fairlab.backbones.tokenizers import readable_length
 from fairlab.distributed import device
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # importing torch and transformers takes seconds
     from fairlab.backbones.model_object import ModelObject
 
 
+@checked
 def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | ModelObject:
     """Load a model that fairlab can measure and, if it has weights, debias.
 

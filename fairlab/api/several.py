@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.api.arguments import checked
 from fairlab.api.evaluating import side
 from fairlab.api.results import Changes
 from fairlab.record import Record
@@ -75,12 +76,11 @@ class Runs:
         return self.records[run] if isinstance(run, int) else run
 
 
+@checked
 def runs(folder: str | Path = "outputs") -> Runs:
     """Return all runs below a folder.
 
     Raises:
         FairlabError: If the folder does not exist or contains no run.
     """
-    if not isinstance(folder, str | Path):
-        raise FairlabError(f"runs takes the path of a folder, not {str(folder)[:60]}; give one, such as outputs")
     return Runs(records_below(Path(folder)))

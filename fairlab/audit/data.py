@@ -65,7 +65,8 @@ def read_source(data: Any, field: str | Sequence[str]) -> tuple[str, list[Row]]:
     if isinstance(data, str | Path):
         name, found = str(data), read_rows(str(data), field)
     else:
-        table = data.to_dict("records") if hasattr(data, "to_dict") else list(data)
+        listed = list(data) if isinstance(data, Iterable) else [data]
+        table = data.to_dict("records") if hasattr(data, "to_dict") else listed
         if not all(isinstance(one, Mapping) for one in table):
             raise FairlabError("data is no table; give a file, a DataFrame or a list of rows by column")
         name, found = f"this {type(data).__name__}", rows_of_table(table, field)

@@ -43,6 +43,7 @@ def is_adapter_folder(folder: Path) -> bool:
 
 def base_named_by(folder: Path) -> str:
     """Return the name of the base model in an adapter folder, or an empty text."""
+    check_folder(folder)
     named = read_object(folder / CONFIG).get(BASE)
     return named if isinstance(named, str) else ""
 

@@ -40,7 +40,9 @@ def load_tokenizer(folder: Path, name: str, gguf: str | None = None) -> PreTrain
 
     cased: dict[str, Any] = {} if gguf or not has_unsaid_capitals(folder) else {"do_lower_case": False}
     with loading(f"the tokenizer of {name}"):
-        return AutoTokenizer.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False, **cased)
+        tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False, **cased)
+        tokenizer.convert_tokens_to_ids(tokenizer.all_special_tokens)  # without end, if one has no row
+        return tokenizer  # type: ignore[no-any-return]
 
 
 def has_unsaid_capitals(folder: Path) -> bool:

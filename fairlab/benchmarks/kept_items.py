@@ -29,7 +29,7 @@ def items_file(folder: Path, phase: str, benchmark: str) -> Path:
 
 def draws_file(folder: Path, phase: str, benchmark: str) -> Path:
     """Return the path of the bootstrap draws of a benchmark's readings in a run folder."""
-    return items_file(folder, phase, benchmark).with_name(f"{benchmark}.draws.safetensors")
+    return inside(folder, f"items/{phase}/{benchmark}.draws.safetensors", f"the record in {folder}")
 
 
 def keep_texts(benchmark: Benchmark | DataBenchmark, folder: Path) -> None:

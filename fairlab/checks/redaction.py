@@ -19,7 +19,7 @@ SHORTEST, LONG = 6, 12  # characters of a secret; one that is not long is blanke
 VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 # Password before the host of an address, and setting for the name of a variable.
 IN_ADDRESS = re.compile(r"(://[^\s/:@'\"<>]*:)[^\s/'\"<>]+@")
-MISPLACED = re.compile(r"(\w*_env\\?['\"]?\s*[=:]\s*\\?['\"]?)([^\s'\",}\]\\<$]+)")
+MISPLACED = re.compile(r"((?<!\w)\w*_env\\?['\"]?\s*[=:]\s*\\?['\"]?)([^\s'\",}\]\\<$]+)")
 HUB_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{20,}")  # in any position
 NOTHING = ("null", "None", "~")
 

@@ -120,7 +120,7 @@ def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]
             imports no code.
     """
     origin, arguments = get_origin(hint), get_args(hint)
-    if nodes and isinstance(value, Mapping) and TARGET in value and origin is not NotRequired and _takes_objects(hint):
+    if nodes and isinstance(value, Mapping) and TARGET in value and origin is not NotRequired and takes_objects(hint):
         yield from node_faults(key, value)
     elif origin is NotRequired:
         yield from faults(key, value, arguments[0], nodes)
@@ -194,7 +194,9 @@ def _faults_inside(key: str, value: Any) -> Iterator[str]:
 def _is(value: Any, hint: Any) -> bool:
     """Return whether a value is of a plain type; a number must be finite."""
     if get_origin(hint) is Literal:
-        return any(value == one and type(value) is type(one) for one in get_args(hint))
+        return any(type(value) is type(one) and value == one for one in get_args(hint))
+    if isinstance(value, int) and abs(value) > sys.maxsize:  # more than 64 bits, which arrays do not hold
+        return False
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     if hint is int:
@@ -202,7 +204,7 @@ def _is(value: Any, hint: Any) -> bool:
     if hint is None:
         return value is None
     if hint in (str, Path):
-        return isinstance(value, str) and bool(value)
+        return isinstance(value, str | hint) and bool(str(value))
     return hint in WORDS and isinstance(value, hint)
 
 
@@ -290,11 +292,11 @@ def _is_mapping(hint: Any) -> bool:
     return inspect.isclass(kind) and not is_typeddict(kind) and issubclass(kind, Mapping)
 
 
-def _takes_objects(hint: Any) -> bool:
+def takes_objects(hint: Any) -> bool:
     """Return whether an annotation allows more than plain values."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        return any(_takes_objects(one) for one in arguments)
+        return any(takes_objects(one) for one in arguments)
     if origin in (Annotated, Literal) or _is_list(hint):
         return False
     return hint not in WORDS and hint is not Path
@@ -305,4 +307,4 @@ def _is_object(hint: Any) -> bool:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return all(one is NoneType or _is_object(one) for one in arguments)
-    return _takes_objects(hint) and not (_is_mapping(hint) or is_typeddict(hint) or hint is Any)
+    return takes_objects(hint) and not (_is_mapping(hint) or is_typeddict(hint) or hint is Any)

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairlab.checks.escapes import print_escaped
-from fairlab.run.command_line.cli import explain, stop
+from fairlab.run.command_line.cli import Arguments, explain, stop
 from fairlab.types import FairlabError, need_extra
 
 GAPS = [*(f"{phase}/cced/embedded/gap" for phase in ("before", "after")), "after/cced/winogender/gap"]
@@ -32,7 +31,7 @@ LAYOUT: Mapping[str, Sequence[tuple[str, list[str]]]] = {
 
 def main(arguments: Sequence[str]) -> None:
     """Print the layout, or send it and print its address."""
-    parser = argparse.ArgumentParser(prog="python -m fairlab.run.dashboard", description=__doc__)
+    parser = Arguments(prog="python -m fairlab.run.dashboard", description=__doc__)
     parser.add_argument("place", metavar="TEAM/PROJECT")
     parser.add_argument("--dry-run", action="store_true", help="print the layout")
     chosen = parser.parse_args(arguments)

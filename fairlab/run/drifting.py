@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,12 +15,12 @@ def command(arguments: Sequence[str]) -> None:
     """Print the table; bad input ends in one sentence."""
     from fairlab.reporting.score_drift import drift_json, drift_table, drifts, read_scores
 
-    parser = argparse.ArgumentParser(prog="fairlab drift", description=__doc__)
+    parser = cli.Arguments(prog="fairlab drift", description=__doc__)
     parser.add_argument("earlier", metavar="EARLIER", type=Path, help="scores that fairlab score wrote")
     parser.add_argument("later", metavar="LATER", type=Path, help="scores by the same ensemble of later texts")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the numbers as JSON too")
-    given = parser.parse_args(arguments)
     with cli.one_sentence_without_hydra():
+        given = parser.parse_args(arguments)
         if given.output and given.output.exists():
             raise FairlabError(f"{given.output} is there already; give another output")
         files = read_scores(given.earlier), read_scores(given.later)

@@ -126,7 +126,7 @@ CASES = {
         {"betta": 1},
         "there is no key 'betta' in 'method'; the nearest is beta; there are: _target_, alignment",
     ),
-    "no items": ({"limit": 0, "benchmarks": "cced"}, "limit must be at least 1 item, or null for all, not 0"),
+    "no items": ({"limit": 0, "benchmarks": "cced"}, "limit must be a whole number of at least 1 or null, not 0"),
 }
 
 

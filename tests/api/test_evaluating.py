@@ -127,7 +127,7 @@ def test_what_a_model_cannot_run_is_listed_and_alone_an_error(tiny, groups):
 
 BAD = {
     "no benchmark": ((["bert"], []), {}, "benchmarks is an empty list; give at least one, such as"),
-    "no items": ((["bert"], "seat"), {"limit": 0}, "limit must be at least 1 item, or null for all, not 0"),
+    "no items": ((["bert"], "seat"), {"limit": 0}, "limit must be a whole number of at least 1 or null, not 0"),
     "an unknown benchmark": (
         (["bert"], "seeat"),
         {},

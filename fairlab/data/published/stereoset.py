@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.values import shown
 from fairlab.text.reading import read_json_file
 from fairlab.types import FairlabError
 
@@ -108,9 +109,11 @@ def _example(path: Path, task: str | None, row: dict[str, Any]) -> StereoSetItem
         stereotype, anti, unrelated = (by_label[label] for label in LABELS)
         context = row["context"]
         task = task or ("intrasentence" if BLANK in context else "intersentence")
-        example = StereoSetItem(
-            row["id"], task, row["bias_type"], row["target"], context, (stereotype, anti, unrelated)
-        )
+        texts = (row["bias_type"], row["target"], context, stereotype, anti, unrelated)
+        if strange := [one for one in texts if not isinstance(one, str)]:
+            raise FairlabError(f"{path}: example {row['id']} holds {shown(strange[0])} in the place of a text; mend it")
+        domain, target = texts[:2]
+        example = StereoSetItem(str(row["id"]), task, domain, target, context, (stereotype, anti, unrelated))
     except (KeyError, TypeError) as error:
         name = row.get("id") if isinstance(row, dict) else row
         raise FairlabError(

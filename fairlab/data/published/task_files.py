@@ -15,6 +15,7 @@ from fairlab.data.published.download import locate
 from fairlab.data.published.tasks import HUB, Example, Task, find_task
 from fairlab.data.stream.formats import BadRow, found_in
 from fairlab.data.stream.saved import opened, saved_folder
+from fairlab.files import check_folder
 from fairlab.text.labels import is_missing, label_meant
 from fairlab.text.reading import read_json_file, read_json_lines, refuse_columns, text_lines
 from fairlab.types import DataUnavailable, FairlabError
@@ -71,6 +72,8 @@ def _published(names: str | tuple[str, ...]) -> list[Path]:
 
 
 def _file_in(folder: Path, split: str) -> Path:
+    if folder.is_dir():
+        check_folder(folder)
     files = [folder / f"{split}{suffix}" for suffix in SUFFIXES]
     found = next((file for file in files if file.is_file()), None)
     if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
 import os
 import re
@@ -11,8 +12,10 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any, NoReturn
 
+from hydra._internal.utils import get_args_parser
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
@@ -23,7 +26,7 @@ from omegaconf.errors import OmegaConfBaseException
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import without_secrets
 from fairlab.checks.values import nearest_known
-from fairlab.files import check_folder
+from fairlab.files import NO_NAME, check_folder
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.gone import GONE
 from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
@@ -59,6 +62,7 @@ def run(main: Callable[[], Any], config_name: str) -> None:
 
     With ``HYDRA_FULL_ERROR=1`` in the environment every error keeps its traceback; a bug always does.
     """
+    refuse_unwritable(sys.argv)
     if started_by_torchrun() and int(os.environ["RANK"]):
         try:
             work_for_rank_0()
@@ -77,6 +81,9 @@ def run(main: Callable[[], Any], config_name: str) -> None:
         return
     os.environ[FULL_ERROR] = "1"  # so that Hydra passes errors on instead of printing them
     try:
+        flags = get_args_parser()
+        flags.error = refuse_flags  # type: ignore[method-assign]
+        flags.parse_args()
         refuse_places_that_lead_out(sys.argv[1:])
         main()
     except KeyboardInterrupt:
@@ -99,6 +106,29 @@ def refuse_places_that_lead_out(arguments: Sequence[str]) -> None:
     for found in filter(None, map(PLACES.match, arguments)):
         if Path(found[2]).is_dir():
             check_folder(Path(found[2]))
+
+
+class Arguments(argparse.ArgumentParser):
+    """Parser of a command that Hydra does not run; a wrong argument ends in one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise for a wrong argument, instead of printing the usage and exiting with 2."""
+        refuse_flags(message)
+
+
+def refuse_flags(message: str) -> NoReturn:
+    """Raise for what a parser of arguments says of a wrong one.
+
+    Raises:
+        FairlabError: always.
+    """
+    raise FairlabError(f"{message}; --help shows what this command takes")
+
+
+def refuse_unwritable(arguments: Sequence[str]) -> None:
+    """End the command if an argument is not UTF-8: no record could hold it."""
+    for argument in filter(NO_NAME.search, arguments):
+        stop(f"{argument!a} is not UTF-8 text; write the argument, or name the file, in UTF-8")
 
 
 def _terminated(*_: object) -> NoReturn:
@@ -124,6 +154,7 @@ def one_sentence() -> Iterator[None]:
 @contextmanager
 def one_sentence_without_hydra() -> Iterator[None]:
     """End a command that Hydra does not run with one sentence: on Ctrl-C, or on an error that the user can fix."""
+    refuse_unwritable(sys.argv)
     try:
         yield
     except KeyboardInterrupt:
@@ -177,7 +208,7 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
         return _unreadable(given, text)
     if isinstance(error, HydraException | OmegaConfBaseException):
         return text
-    return None
+    return _no_choice(given, text) if _is_of_hydra(error) else None
 
 
 def asks_for_plan(arguments: Sequence[str]) -> bool:
@@ -210,6 +241,23 @@ def _no_such_choice(path: str) -> str:
         return f"{group}={name} is gone; give {GONE[path]}"
     known = choices(group)
     return f"{group}={name}: no such choice{nearest_known(name, known)}; there are: {', '.join(known)}"
+
+
+def _is_of_hydra(error: BaseException) -> bool:
+    """Return whether Hydra itself raised an error; it fails so over values that it does not expect."""
+    raised_in = list(walk_tb(error.__traceback__))[-1:]
+    return any(frame.f_globals.get("__name__", "").startswith("hydra.") for frame, _ in raised_in)
+
+
+def _no_choice(given: Sequence[str], otherwise: str) -> str:
+    """Return a sentence that names the override whose value is no name of a choice."""
+    parser = OverridesParser.create()
+    for found in map(parser.parse_override, _overrides(given)):
+        group, value = found.key_or_group, found.value()
+        names = value if isinstance(value, list) else [value]
+        if group in groups() and not all(isinstance(name, str) for name in names):
+            return f"{found.input_line}: {group} takes the name of a choice; there are: {', '.join(choices(group))}"
+    return f"Hydra cannot run this command ({otherwise}); --help shows how one is written"
 
 
 def _overrides(given: Sequence[str]) -> list[str]:

@@ -60,11 +60,9 @@ def build_benchmarks(config: DictConfig) -> list[Any]:
     """Build the benchmarks of a run, each limited to ``limit`` items if it takes a limit.
 
     Raises:
-        FairlabError: the limit is not a number of items, a benchmark has no description, or two have the same name.
+        FairlabError: a benchmark has no description, or two have the same name.
     """
     limit = config.limit
-    if limit is not None and limit < 1:
-        raise FairlabError(f"limit must be at least 1 item, or null for all, not {limit}")
     built: dict[str, Any] = {}
     for node in config.benchmark.values():
         own = node.get("limit")

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
-from hydra.errors import HydraException
 from omegaconf import DictConfig, open_dict
-from omegaconf.errors import OmegaConfBaseException
 
+from fairlab.files import NO_NAME
 from fairlab.run import folders as folders  # registers the resolvers that configurations name
 from fairlab.run.command_line import cli
 from fairlab.run.config.backbone_nodes import backbone_node
@@ -48,8 +48,11 @@ def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) ->
         with composing(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return compose(entry, overrides=overrides)
-    except (HydraException, OmegaConfBaseException) as error:
-        raise FairlabError(cli.explain(error, entry, overrides) or str(error)) from error
+    except Exception as error:
+        sentence = cli.explain(error, entry, overrides)
+        if sentence is None:
+            raise
+        raise FairlabError(sentence) from error
 
 
 def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
@@ -99,6 +102,8 @@ def written(value: Any) -> str:
         >>> written("it's"), written([1, None, True]), written({"a": 0.5})
         ("'it\\'s'", '[1,null,true]', '{a:0.5}')
     """
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -109,6 +114,8 @@ def written(value: Any) -> str:
         return "{" + ",".join(f"{key}:{written(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(written, value)) + "]"
+    if NO_NAME.search(str(value)):
+        raise FairlabError(f"the setting {value!a} is not UTF-8 text; remove what is none")
     # Before a quote and at the end, Hydra reads a backslash as an escape of the next character.
     quoted = re.sub(r"(\\*)('|$)", lambda found: found[1] * 2 + found[2].replace("'", "\\'"), str(value))
     return f"'{quoted}'"

@@ -216,6 +216,8 @@ def _refuse_misfits_of_training(values: dict[str, Any]) -> None:
         FairlabError: a value does not fit, or the data is not training data.
     """
     trainer = values["trainer"]
+    for fault in faults("trainer", trainer, Mapping[str, Any]):
+        raise FairlabError(fault)
     for name in trainer:
         if hint := lightning_hint(name, values):
             raise FairlabError(hint)

@@ -1,0 +1,66 @@
+"""Checks of the arguments of the public functions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from fairlab.checks.values import faults, hints_of, takes_objects
+from fairlab.files import NO_NAME
+from fairlab.run.command_line import cli
+from fairlab.types import FairlabError
+
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
+
+
+def checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
+    """Return a public function that refuses an argument of another type than its annotation.
+
+    Arguments that may be objects are checked by the function itself. Numbers of numpy become numbers of Python. Errors
+    of the file system that the user can fix become a :class:`FairlabError`, as at the command line.
+    """
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def call(*args: Given.args, **settings: Given.kwargs) -> Returned:
+        bound = signature.bind(*args, **settings)
+        bound.arguments.update({name: _as_python(value) for name, value in bound.arguments.items()})
+        _refuse_misfits(function, bound.arguments)
+        try:
+            return function(*bound.args, **bound.kwargs)
+        except OSError as error:
+            sentence = cli.explain(error)
+            if sentence is None:
+                raise
+            raise FairlabError(sentence) from error
+
+    return call
+
+
+def _as_python(value: Any) -> Any:
+    if isinstance(value, dict):  # settings by name
+        return {name: _as_python(one) for name, one in value.items()}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _refuse_misfits(function: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    """Refuse arguments that do not fit the annotations of a function.
+
+    Raises:
+        FairlabError: An argument does not fit, or a name or path holds a character that no name holds.
+    """
+    hints, _ = hints_of(function)
+    for name, value in arguments.items():
+        hint = hints.get(name, Any)
+        if isinstance(hint, TypeVar):  # a text, and no name
+            continue
+        if isinstance(value, str | Path) and NO_NAME.search(str(value)):
+            raise FairlabError(f"{name} holds a NUL character or half a surrogate pair, which no name holds; remove it")
+        for fault in () if takes_objects(hint) else faults(name, value, hint, nodes=False):
+            raise FairlabError(fault)
