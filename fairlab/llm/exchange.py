@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from fairlab.checks.json_text import from_json
@@ -62,6 +64,8 @@ class Request:
         temperature: Sampling temperature; 0 is greedy and None uses the server's default.
         top_p: Probability mass that sampling draws from, or None for the server's default.
         seed: Sampling seed; None is omitted from server requests and means 0 for a local model.
+        log_probabilities: Whether the log-probabilities of the answer's tokens are requested. They do not change the
+            answer, so they are no part of its address.
     """
 
     messages: tuple[dict[str, str], ...]
@@ -70,6 +74,7 @@ class Request:
     temperature: float | None = 0.0
     top_p: float | None = None
     seed: int | None = None
+    log_probabilities: bool = False
 
     def canonical(self, model: str, extra: Mapping[str, Any] | None = None) -> str:
         """Return the request as JSON, identical for equal requests; the ledger's addresses are computed from it.
@@ -78,7 +83,8 @@ class Request:
             model: Name of the model.
             extra: Additional parameters of every request; empty ones do not change the address.
         """
-        content = {"model": model, **vars(self), **({"extra": dict(extra)} if extra else {})}
+        asked = {name: value for name, value in vars(self).items() if name != "log_probabilities"}
+        content = {"model": model, **asked, **({"extra": dict(extra)} if extra else {})}
         return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @property
@@ -106,6 +112,7 @@ class Attempt:
         reason: Reason why the outcome is not ``ok``, with any key removed.
         prompt_tokens, completion_tokens: Numbers of tokens counted by the server, or estimates without a server count.
         cached_tokens: Number of the prompt tokens that the server had in its cache.
+        log_probability: Log-probability of the answer in nats, see :func:`answer_log_probability`, or None if unknown.
         seconds: Seconds from sending to the last byte.
         wait: Seconds to wait before the next attempt as requested by the server, or None if it does not say.
     """
@@ -118,6 +125,7 @@ class Attempt:
     seconds: float = 0.0
     wait: float | None = None
     cached_tokens: int = 0
+    log_probability: float | None = None
 
     @classmethod
     def in_full(cls, outcome: ExchangeOutcome, request: Request, reason: str, seconds: float = 0.0) -> Attempt:
@@ -134,6 +142,7 @@ class Reply:
         outcome, text, reason: Outcome of the last attempt, text of its reply, and the reason if it is not ``ok``.
         attempts: Number of requests sent.
         prompt_tokens, completion_tokens, seconds: Sums of tokens and seconds over the attempts.
+        log_probability: Log-probability of the last attempt's answer in nats, or None if unknown.
     """
 
     outcome: ExchangeOutcome
@@ -143,6 +152,7 @@ class Reply:
     prompt_tokens: int
     completion_tokens: int
     seconds: float
+    log_probability: float | None = None
 
     @property
     def ok(self) -> bool:
@@ -161,7 +171,10 @@ class Reply:
 
     def dumps(self) -> str:
         """Serialise the reply to JSON for the ledger."""
-        return json.dumps(asdict(self), ensure_ascii=False)
+        values = asdict(self)
+        if self.log_probability is None:
+            del values["log_probability"]
+        return json.dumps(values, ensure_ascii=False)
 
     @classmethod
     def loads(cls, text: str) -> Reply:
@@ -181,6 +194,29 @@ def without_reasoning(text: str) -> str:
         return text
     ends = [found.end() for found in THOUGHT.finditer(text)]
     return text[ends[-1] :].lstrip() if ends else text
+
+
+def answer_log_probability(tokens: Sequence[str], log_probabilities: Sequence[float]) -> float | None:
+    """Return the log-probability of an answer in nats, the sum over its tokens after any reasoning.
+
+    Args:
+        tokens: Text of each token of the reply.
+        log_probabilities: Log-probability of each token given those before it.
+
+    Returns:
+        The sum, at most 0, or None without any token or with a value that is no log-probability.
+
+    Example:
+        >>> answer_log_probability(["<think>", "hm", "</think>", "Yes", "."], [-1.0, -2.0, -3.0, -0.5, -0.25])
+        -0.75
+    """
+    text = "".join(tokens)
+    start = len(text) - len(without_reasoning(text))
+    ends = accumulate(map(len, tokens))
+    values = [value for end, value in zip(ends, log_probabilities, strict=True) if end > start]
+    if not values or not all(-math.inf < value <= 1e-4 for value in values):  # rounding may lift a certainty above 0
+        return None
+    return min(0.0, math.fsum(values))
 
 
 def parse_answer(text: str) -> Any:
