@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import Any
 
 from fairlab.checks.json_text import from_json
+from fairlab.types import FairlabError
 
 CHARACTERS_PER_TOKEN = 4  # rule of thumb for English; used if a server reports no count
 FENCE = re.compile(r"```(?:json)?[^\S\n]*\n(.*?)\n?[^\S\n]*```", re.DOTALL | re.IGNORECASE)
@@ -23,6 +24,10 @@ THOUGHT = re.compile(
     re.IGNORECASE,
 )
 LONGEST_WAIT = 120.0  # seconds; a call is not retried if the server requests a longer wait
+
+
+class StillAtWork(FairlabError):
+    """Error of a run that ends while its calls go on at the server, where the next run collects their answers."""
 
 
 class ExchangeOutcome(StrEnum):
@@ -112,6 +117,7 @@ class Attempt:
         reason: Reason why the outcome is not ``ok``, with any key removed.
         prompt_tokens, completion_tokens: Numbers of tokens counted by the server, or estimates without a server count.
         cached_tokens: Number of the prompt tokens that the server had in its cache.
+        share: Share of the usual price that is charged, such as 0.5 in a batch job.
         log_probability: Log-probability of the answer in nats, see :func:`answer_log_probability`, or None if unknown.
         seconds: Seconds from sending to the last byte.
         wait: Seconds to wait before the next attempt as requested by the server, or None if it does not say.
@@ -125,6 +131,7 @@ class Attempt:
     seconds: float = 0.0
     wait: float | None = None
     cached_tokens: int = 0
+    share: float = 1.0
     log_probability: float | None = None
 
     @classmethod

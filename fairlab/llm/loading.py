@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from fairlab.llm.budget import Budget, Price
@@ -25,6 +26,7 @@ def load_server(
     reply_tokens: Count | None = None,
     tokens_per_minute: Count | None = None,
     probe_above: Natural | None = None,
+    batch: bool = False,
     total_timeout: Positive = 300.0,
 ) -> LLM:
     """Create a client of an OpenAI-compatible server.
@@ -43,14 +45,18 @@ def load_server(
         reply_tokens: Maximum tokens of every reply, including reasoning, or None to use each request's own limit.
         tokens_per_minute: Maximum tokens of prompts and replies per minute, or None for no limit.
         probe_above: Number of calls above which a first one is made alone, or None for no such call.
+        batch: Whether requests are sent as batch jobs, at half the price and answered within a day.
         total_timeout: Maximum duration of a call, in seconds.
 
     Raises:
         FairlabError: If a value is invalid.
     """
+    from fairlab.llm.batch_server import BatchServer
     from fairlab.llm.server import Server
 
-    server = Server(
+    opened = Ledger(ledger)
+    kind = partial(BatchServer, ledger=opened) if batch else Server
+    server = kind(
         base_url,
         model,
         api_key_env=api_key_env,
@@ -62,7 +68,7 @@ def load_server(
     return LLM(
         server,
         model,
-        Ledger(ledger),
+        opened,
         budget=as_budget(budget),
         price=as_price(price),
         extra=extra,

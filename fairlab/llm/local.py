@@ -46,6 +46,7 @@ class Local:
     """
 
     workers = 1
+    in_jobs = False
 
     def __init__(
         self,

@@ -24,7 +24,8 @@ log = logging.getLogger(__name__)
 SCHEMA_FORMS = ("json_schema", "json_object with schema", "json_object", "prompt alone")
 TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")  # names of the reply limit: the older one and OpenAI's newer one
 LOG_PROBABILITIES, ALTERNATIVES = "logprobs", "top_logprobs"
-OPTIONAL = ("temperature", "top_p", "seed", ALTERNATIVES, LOG_PROBABILITIES)  # parameters that are omitted if a server refuses them
+# Parameters that are omitted if a server refuses them.
+OPTIONAL = ("temperature", "top_p", "seed", ALTERNATIVES, LOG_PROBABILITIES)
 PATIENCE = 2  # bare 500s for one form before the next is tried; an explicit refusal counts immediately
 
 
