@@ -1,85 +1,179 @@
-"""Whether a small model's confidence tells its right versions from its wrong ones, on texts with known answers.
+"""Whether a small model's confidence tells its right versions from its wrong ones.
 
-    python -m experiments.llm.confidence power
-    python -m experiments.llm.confidence measure http://127.0.0.1:8080/v1 LEDGER OUT.json   # a killed run resumes
+    FAIRLAB_DATA=... python -m experiments.llm.confidence power
+    FAIRLAB_DATA=... python -m experiments.llm.confidence measure WORK.jsonl OUT.json    # a killed run resumes
 
-The server is llama-cpp-python's with ``--logits_all true`` and Qwen2.5-Coder-1.5B-Instruct. Texts and known answers are
-those of :mod:`experiments.llm.human`; an answer is right if every version that people wrote equals theirs, letter by
-letter. Three confidences are compared with a random order: the probability of the answer's tokens, the share of samples
-that agree, and the model's own word. No text is written.
+The answers are the recorded ones of Qwen2.5-Coder-1.5B-Instruct to the first 160 test sentences of
+:mod:`experiments.llm.texts` (``records/answers.jsonl.gz``). Right are those with which neither verifier finds a fault:
+polarity (CCD paper, equations 6 and 7) and the kinds of pronouns. Three confidences are compared with a random order:
+the probability of the answer's tokens, the share of sampled answers that agree, and the model's own word. The weights
+are read back from 4 bits to bfloat16 (``python -m experiments.real_models.fetch qwen``). No text is written.
 """
 
 from __future__ import annotations
 
 import json
-import random
+import math
 import sys
+import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import torch
 
-from experiments.llm.human import ATTRIBUTES, Human, sentences
+from experiments.llm.answers import restore
+from experiments.llm.texts import draw
 from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
 from fairlab.llm.client import LLM
-from fairlab.llm.ledger import Ledger
-from fairlab.llm.server import Server
+from fairlab.llm.exchange import Attempt, ExchangeOutcome, Reply, Request
+from fairlab.llm.loading import load_replay
+from fairlab.llm.structured import judged
 from fairlab.metrics.polarity import Polarity
 from fairlab.metrics.risk_coverage import area_under_risk_coverage, gain_over_random
-from fairlab.rewriting.by_llm.agreement import with_agreement
-from fairlab.rewriting.by_llm.llm_rewriter import CONFIDENCE, TOKENS, LLMRewriter, Versions
+from fairlab.rewriting.by_llm.agreement import TEMPERATURE
+from fairlab.rewriting.by_llm.llm_rewriter import CONFIDENCE, LLMRewriter, Versions
+from fairlab.rewriting.verifiers import load_verifiers
 
-MODEL = "Qwen2.5-Coder-1.5B-Instruct-Q4_K_M"
-TEXTS, SAMPLES, SEED = 100, 2, 0  # number of texts by ``power``
-ASKED = {"axis": "gender", "attributes": ATTRIBUTES}
+ANSWERS = Path(__file__).parent / "records" / "answers.jsonl.gz"
+TEXTS, SAMPLED, SAMPLES, SEED = 160, 60, 4, 0  # by ``power``; samples of the first texts alone, for want of time
+ASKED: dict[str, Any] = {"axis": "gender", "attributes": ("man", "woman")}
+VERIFIERS = ("polarity", "kinds")
 CONFIDENCES = ("tokens", "samples", "stated")
 
 
-def drawn() -> list[Human]:
-    """Return the texts, drawn once."""
-    return random.Random(SEED).sample(list(sentences()), TEXTS)
-
-
-def measure(url: str, ledger: Path, out: Path) -> None:
-    """Ask for versions and samples of every text, and write what is right and how confident the model is."""
-    llm = LLM(Server(url, MODEL, concurrency=1, total_timeout=600.0), MODEL, Ledger(ledger))
+def rewriter_of(llm: LLM) -> LLMRewriter:
+    """Return the rewriter whose answers are recorded."""
     polarity = Polarity(load_lexicon("gender"))
-    rewriter = LLMRewriter(llm, group_prompt="counterfactual_marked", polarity=polarity)
-    texts = drawn()
-    asked = [one.text for one in texts]
-    replies = llm.ask(rewriter.group_requests(asked, **ASKED), stage="groups")
-    made = [rewriter.read(text, reply, ATTRIBUTES) for text, reply in zip(asked, replies, strict=True)]
-    usable = [k for k, one in enumerate(made) if isinstance(one, Versions) and one.confidence_by == TOKENS]
-    groups = [(asked[k], one) for k in usable if isinstance(one := made[k], Versions)]
-    agreed = with_agreement(rewriter, groups, SAMPLES, stage="samples", **ASKED)
+    return LLMRewriter(llm, group_prompt="counterfactual_marked", polarity=polarity)
+
+
+class Scored:
+    """Model that scores and samples answers to prompts with one beginning, which it reads once."""
+
+    def __init__(self, requests: Sequence[Request]) -> None:
+        import hydra
+
+        from fairlab.run.config.build import build
+        from fairlab.run.config.composing import composing
+
+        with composing():
+            backbone = build(hydra.compose(overrides=["+backbone=qwen"]).backbone)
+        self.model, self.tokenizer = backbone.model.eval(), backbone.tokenizer
+        first, second = (self._prompt(request) for request in requests[:2])
+        self.shared = next(k for k, (one, other) in enumerate(zip(first, second, strict=False)) if one != other)
+        with torch.inference_mode():
+            self.cache = self.model(torch.tensor([first[: self.shared]]), use_cache=True).past_key_values
+
+    def _prompt(self, request: Request) -> list[int]:
+        chat = self.tokenizer.apply_chat_template(list(request.messages), tokenize=False, add_generation_prompt=True)
+        return list(self.tokenizer(chat, add_special_tokens=False)["input_ids"])
+
+    @torch.inference_mode()
+    def log_probability(self, request: Request, answer: str) -> float:
+        """Return the log-probability of an answer's tokens, in nats."""
+        prompt, ids = self._prompt(request), self.tokenizer(answer, add_special_tokens=False)["input_ids"]
+        rest = [*prompt[self.shared :], *ids]
+        logits = self.model(torch.tensor([rest]), past_key_values=self.cache, use_cache=True).logits[0]
+        self.cache.crop(self.shared)
+        logs = logits[-len(ids) - 1 : -1].float().log_softmax(-1)
+        return float(logs.gather(1, torch.tensor(ids)[:, None]).sum())
+
+    @torch.inference_mode()
+    def samples(self, request: Request, count: int, longest: int) -> list[str]:
+        """Return sampled answers, each of at most ``longest`` tokens."""
+        rest = torch.tensor([self._prompt(request)[self.shared :]])
+        found = []
+        for seed in range(count):
+            generator = torch.Generator().manual_seed(seed)
+            ids, following = list[int](), rest
+            while len(ids) < longest:
+                logits = self.model(following, past_key_values=self.cache, use_cache=True).logits[0, -1].float()
+                token = int(torch.multinomial((logits / TEMPERATURE).softmax(-1), 1, generator=generator))
+                if token == self.tokenizer.eos_token_id:
+                    break
+                ids.append(token)
+                following = torch.tensor([[token]])
+            self.cache.crop(self.shared)
+            found.append(str(self.tokenizer.decode(ids)))
+        return found
+
+
+def measure(work: Path, out: Path) -> None:
+    """Score the recorded answers, and write what is right and how confident the model is."""
+    texts = [row["text"] for row in draw()["test"][:TEXTS]]
+    with tempfile.TemporaryDirectory() as folder:
+        restore(ANSWERS, Path(folder) / "ledger.sqlite")
+        rewriter = rewriter_of(load_replay(ledger=f"{folder}/ledger.sqlite", model=None))
+        requests = rewriter.group_requests(texts, **ASKED)
+        replies = rewriter.llm.ask(requests, stage="groups")
+    made = [rewriter.read(text, reply, ASKED["attributes"]) for text, reply in zip(texts, replies, strict=True)]
+    usable = [k for k, one in enumerate(made) if isinstance(one, Versions)]
+    done = [json.loads(line) for line in work.read_text().splitlines()] if work.exists() else []
+    scored = None
+    for stage, chosen in (("tokens", usable), ("samples", [k for k in usable if k < SAMPLED])):
+        for k in chosen:
+            if any((one["text"], one["stage"]) == (k, stage) for one in done):
+                continue
+            scored = scored or Scored(requests)
+            started = time.process_time()
+            value = _value(stage, scored, rewriter, texts[k], requests[k], replies[k], made[k])
+            done.append({"text": k, "stage": stage, "value": value, "seconds": time.process_time() - started})
+            with work.open("a") as opened:
+                opened.write(json.dumps(done[-1]) + "\n")
+    write_whole(out, json.dumps(_content(texts, replies, made, usable, done), indent=1) + "\n")
+
+
+def _value(
+    stage: str, scored: Scored, rewriter: LLMRewriter, text: str, request: Request, reply: Reply, made: Any
+) -> float:
+    if stage == "tokens":
+        return math.exp(scored.log_probability(request, reply.text))
+    answers = scored.samples(request, SAMPLES, request.max_tokens)
+    agreeing = 0
+    for answer in answers:
+        attempt = judged(Attempt(ExchangeOutcome.OK, answer), request.schema)
+        other = rewriter.read(text, Reply(attempt.outcome, answer, "", 1, 0, 0, 0.0), ASKED["attributes"])
+        agreeing += isinstance(other, Versions) and other.versions == made.versions
+    return agreeing / SAMPLES
+
+
+def _content(
+    texts: Sequence[str], replies: Sequence[Reply], made: Sequence[Any], usable: Sequence[int], done: Sequence[Any]
+) -> dict[str, Any]:
+    verifiers = load_verifiers(VERIFIERS, load_lexicon("gender"))
+    values = {(one["text"], one["stage"]): one["value"] for one in done}
     items = [
         {
-            "id": texts[k].id,
-            "right": all(one.versions[name] == text for name, text in texts[k].references.items()),
-            "tokens": one.confidence,
-            "samples": agreement.confidence,
+            "right": not any(one.fault(texts[k], made[k].versions) for one in verifiers),
+            "tokens": values[k, "tokens"],
+            "samples": values.get((k, "samples")),
             "stated": float(replies[k].value[CONFIDENCE]),
         }
-        for k, (_, one), agreement in zip(usable, groups, agreed, strict=True)
+        for k in usable
     ]
-    spent = {stage: {"calls": one.calls, "seconds": round(one.seconds, 1)} for stage, one in llm.ledger.stages().items()}
-    content = {"model": MODEL, "prompt": "counterfactual_marked", "texts": TEXTS, "drawn_samples": SAMPLES, "spent": spent}
-    write_whole(out, json.dumps(content | {"items": items}, indent=1) + "\n")
+    seconds = {stage: round(sum(one["seconds"] for one in done if one["stage"] == stage)) for stage in CONFIDENCES[:2]}
+    return {
+        "model": "qwen, bfloat16",
+        "prompt": "counterfactual_marked",
+        "drawn": SAMPLES,
+        "processor_seconds": seconds,
+    } | {"items": items}
 
 
-def results(items: Sequence[dict[str, float]]) -> dict[str, dict[str, float]]:
-    """Return, per confidence, the area under the risk-coverage curve and the gain over a random order."""
-    wrong = [not one["right"] for one in items]
-    found = {}
-    for name in CONFIDENCES:
-        values = [one[name] for one in items]
-        gain, low, high = gain_over_random(values, wrong)
-        found[name] = {"area": area_under_risk_coverage(values, wrong), "gain": gain, "low": low, "high": high}
-    return found
+def results(items: Sequence[dict[str, Any]], name: str) -> dict[str, float]:
+    """Return the area under the risk-coverage curve of a confidence, and its gain over a random order."""
+    known = [one for one in items if one[name] is not None]
+    wrong, values = [not one["right"] for one in known], [one[name] for one in known]
+    gain, low, high = gain_over_random(values, wrong)
+    area = area_under_risk_coverage(values, wrong)
+    return {"texts": len(known), "wrong": sum(wrong), "area": area, "gain": gain, "low": low, "high": high}
 
 
-def power(texts: int, shift: float, error: float = 0.5, trials: int = 100) -> float:
+def power(texts: int, shift: float, error: float = 0.45, trials: int = 100) -> float:
     """Return the share of simulated studies whose interval excludes a random order.
 
     Args:
@@ -99,7 +193,8 @@ def power(texts: int, shift: float, error: float = 0.5, trials: int = 100) -> fl
 
 if __name__ == "__main__":
     if sys.argv[1] == "power":
-        for number in (60, TEXTS, 160):
+        for number in (SAMPLED, TEXTS):
             print(number, {shift: power(number, shift) for shift in (0.54, 0.74)})
     else:
-        measure(sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]))
+        torch.set_num_threads(1)
+        measure(Path(sys.argv[2]), Path(sys.argv[3]))

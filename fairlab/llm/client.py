@@ -119,8 +119,8 @@ class LLM:
         self.stopped: FairlabError | None = None
         if self.budget.dollars is not None and price is None:
             raise FairlabError(
-                "llm.budget.dollars needs a price; give llm.price.input and llm.price.output in dollars per million "
-                "tokens"
+                "llm.budget.dollars needs a price, which is unknown; give llm.price={input: ..., output: ...} in "
+                "dollars per million tokens"
             )
 
     def ask(self, requests: Sequence[Request], *, stage: str) -> list[Reply]:
@@ -231,7 +231,7 @@ class LLM:
         has = "a damaged answer" if key in self.ledger.corrupt else "no answer"
         raise FairlabError(
             f"the ledger {self.ledger.path} has {has} to the call {key[:12]} of {self.name}, whose prompt ends "
-            f'"{opening}"; record it with llm=openai, gemini, vllm, local, qwen or transformers'
+            f'"{opening}"; record it with llm=openai, gemini, anthropic, vllm, local, qwen or transformers'
         )
 
     async def _ask_missing(self, missing: dict[str, Request], stage: str) -> dict[str, Reply]:
