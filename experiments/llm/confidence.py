@@ -12,6 +12,7 @@ are read back from 4 bits to bfloat16 (``python -m experiments.real_models.fetch
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import sys
@@ -77,8 +78,7 @@ class Scored:
         """Return the log-probability of an answer's tokens, in nats."""
         prompt, ids = self._prompt(request), self.tokenizer(answer, add_special_tokens=False)["input_ids"]
         rest = [*prompt[self.shared :], *ids]
-        logits = self.model(torch.tensor([rest]), past_key_values=self.cache, use_cache=True).logits[0]
-        self.cache.crop(self.shared)
+        logits = self.model(torch.tensor([rest]), past_key_values=copy.deepcopy(self.cache), use_cache=True).logits[0]
         logs = logits[-len(ids) - 1 : -1].float().log_softmax(-1)
         return float(logs.gather(1, torch.tensor(ids)[:, None]).sum())
 
@@ -89,15 +89,14 @@ class Scored:
         found = []
         for seed in range(count):
             generator = torch.Generator().manual_seed(seed)
-            ids, following = list[int](), rest
+            ids, following, cache = list[int](), rest, copy.deepcopy(self.cache)
             while len(ids) < longest:
-                logits = self.model(following, past_key_values=self.cache, use_cache=True).logits[0, -1].float()
+                logits = self.model(following, past_key_values=cache, use_cache=True).logits[0, -1].float()
                 token = int(torch.multinomial((logits / TEMPERATURE).softmax(-1), 1, generator=generator))
                 if token == self.tokenizer.eos_token_id:
                     break
                 ids.append(token)
                 following = torch.tensor([[token]])
-            self.cache.crop(self.shared)
             found.append(str(self.tokenizer.decode(ids)))
         return found
 

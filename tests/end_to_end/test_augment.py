@@ -387,7 +387,8 @@ def careless_at_first(payload, nth):
     return rewritten(text)
 
 
-SEARCH = ["+augmentation=prompt_search", "input=texts.jsonl", "search.rounds=3", "output=out"]
+# The stub answers samples as it answers anything, so its own word is what sorts.
+SEARCH = ["+augmentation=prompt_search", "input=texts.jsonl", "search.rounds=3", "output=out", "search.samples=0"]
 
 
 def test_prompt_search_by_rules_unattended(tmp_path):
