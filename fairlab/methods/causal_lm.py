@@ -33,6 +33,7 @@ from fairlab.backbones.quantization import dequantize, quantize, refuse_without_
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.block_collator import PackedBatch
 from fairlab.data.entries import Entries
+from fairlab.data.instructions import Instructions
 from fairlab.distributed import BatchShare
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.methods.optimizing import linear
@@ -46,8 +47,9 @@ class CausalLMTuning(Trained):
 
     The loss is the mean cross-entropy over the tokens of a batch, each conditioned on the earlier tokens of its own
     entry. Entries share a block, but neither attention nor positions cross entries, and the first token of an entry is
-    not predicted from the last token of another. The end of an entry is not trained. Dropout is off, except that of
-    the adapters.
+    not predicted from the last token of another. The end of an entry is not trained; of instructions
+    (:class:`fairlab.data.instructions.Instructions`) the answers alone are, with their end tokens. Dropout is off,
+    except that of the adapters.
 
     A checkpoint holds the trained weights alone; the other weights are the ones the run starts from.
 
@@ -219,7 +221,7 @@ class CausalLMTuning(Trained):
 
         ``folder/adapters`` holds them in PEFT's own format, for the unchanged base model.
         """
-        data: Entries = self.trainer.datamodule  # type: ignore[attr-defined]
+        data: Entries | Instructions = self.trainer.datamodule  # type: ignore[attr-defined]
         self.encoder.entries = len(data.texts["train"])
         model = self.encoder.model
         if self.checkpointing:
