@@ -40,7 +40,7 @@ from fairlab.rewriting.by_llm.llm_rewriter import CONFIDENCE, LLMRewriter, Versi
 from fairlab.rewriting.verifiers import load_verifiers
 
 ANSWERS = Path(__file__).parent / "records" / "answers.jsonl.gz"
-TEXTS, SAMPLED, SAMPLES, SEED = 160, 60, 4, 0  # by ``power``; samples of the first texts alone, for want of time
+TEXTS, SAMPLED, SAMPLES, SEED = 160, 50, 4, 0  # by ``power``; samples of the first texts alone, for want of time
 ASKED: dict[str, Any] = {"axis": "gender", "attributes": ("man", "woman")}
 VERIFIERS = ("polarity", "kinds")
 CONFIDENCES = ("tokens", "samples", "stated")
@@ -64,6 +64,7 @@ class Scored:
         with composing():
             backbone = build(hydra.compose(overrides=["+backbone=qwen"]).backbone)
         self.model, self.tokenizer = backbone.model.eval(), backbone.tokenizer
+        self.ends = {self.tokenizer.eos_token_id, self.tokenizer.convert_tokens_to_ids("<|im_end|>")}
         first, second = (self._prompt(request) for request in requests[:2])
         self.shared = next(k for k, (one, other) in enumerate(zip(first, second, strict=False)) if one != other)
         with torch.inference_mode():
@@ -93,7 +94,7 @@ class Scored:
             while len(ids) < longest:
                 logits = self.model(following, past_key_values=cache, use_cache=True).logits[0, -1].float()
                 token = int(torch.multinomial((logits / TEMPERATURE).softmax(-1), 1, generator=generator))
-                if token == self.tokenizer.eos_token_id:
+                if token in self.ends:
                     break
                 ids.append(token)
                 following = torch.tensor([[token]])

@@ -29,7 +29,7 @@ from fairlab.backbones.adapters import (
 )
 from fairlab.backbones.backbone import Backbone, body
 from fairlab.backbones.causal_lm import CausalLM
-from fairlab.backbones.quantization import dequantize, quantize, refuse_without_cuda
+from fairlab.backbones.quantization import dequantize, is_in_4_bits, quantize, refuse_without_cuda
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.block_collator import PackedBatch
 from fairlab.data.entries import Entries
@@ -61,8 +61,9 @@ class CausalLMTuning(Trained):
         adapter_dropout: Share of the adapters' inputs that is dropped in training, from 0 to below 1.
         targets: Names of the adapted layers, such as ``[q_proj, v_proj]``, or ``all-linear``.
         bias: Biases that are trained with the adapters: ``none``, ``all`` or ``lora_only``.
-        quantize: Whether the frozen linear layers are kept in 4 bits during training (QLoRA); requires CUDA. The
-            adapters are then merged into the dequantized 4-bit values.
+        quantize: Whether the frozen linear layers are kept in 4 bits during training (QLoRA); requires CUDA. A model
+            that is in memory already is quantized there. The adapters are then merged into the dequantized 4-bit
+            values.
         checkpointing: Whether activations are recomputed in the backward pass, which uses less memory and takes about a
             third more time.
         lr: Peak learning rate of AdamW; it rises linearly over ``warmup`` and decays linearly to 0.
@@ -146,7 +147,8 @@ class CausalLMTuning(Trained):
         if self.quantize:
             if self.device_mesh is not None:
                 raise FairlabError("4-bit weights are not sharded; give trainer=ddp, or method.quantize=false")
-            quantize(model)
+            if not is_in_4_bits(model):
+                quantize(model)
         torch.manual_seed(self.seed)
         if self.lora is not None:
             add_adapters(model, self.lora)

