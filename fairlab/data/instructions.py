@@ -26,7 +26,7 @@ from fairlab.types import FairlabError
 NAMED = 3  # faulty rows that are named
 
 
-class Example(NamedTuple):
+class Conversation(NamedTuple):
     """Conversation as tokens.
 
     Attributes:
@@ -102,7 +102,7 @@ class Instructions(Streamed):
             split: packed([len(one.token_ids) for one in examples], block) for split, examples in self.examples.items()
         }
 
-    def _tokens(self, dialogue: Dialogue) -> Example:
+    def _tokens(self, dialogue: Dialogue) -> Conversation:
         encoded = self.encoder.tokenizer(
             dialogue.text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
         )
@@ -113,7 +113,7 @@ class Instructions(Streamed):
         token_ids = list(encoded["input_ids"])
         if dialogue.starts and token_ids[:1] != [self.start_id]:
             token_ids, scored = [self.start_id, *token_ids], [False, *scored]
-        return Example(dialogue.text, token_ids, scored)
+        return Conversation(dialogue.text, token_ids, scored)
 
     def facts(self) -> dict[str, object]:
         """Return the facts for the record: path, hash, and sizes."""
