@@ -40,7 +40,9 @@ from fairlab.rewriting.by_llm.llm_rewriter import CONFIDENCE, LLMRewriter, Versi
 from fairlab.rewriting.verifiers import load_verifiers
 
 ANSWERS = Path(__file__).parent / "records" / "answers.jsonl.gz"
-TEXTS, SAMPLED, SAMPLES, SEED = 160, 50, 4, 0  # by ``power``; samples of the first texts alone, for want of time
+TEXTS, SAMPLED, SAMPLES, SEED = 160, 32, 4, 0  # by ``power``; samples of the first texts alone, for want of time
+SIDE_BY_SIDE = 8  # texts that are sampled at once
+LONGER = 2  # a sample longer than so many times the longest recorded answer beside it is cut, and agrees with nothing
 ASKED: dict[str, Any] = {"axis": "gender", "attributes": ("man", "woman")}
 VERIFIERS = ("polarity", "kinds")
 CONFIDENCES = ("tokens", "samples", "stated")
@@ -65,14 +67,19 @@ class Scored:
             backbone = build(hydra.compose(overrides=["+backbone=qwen"]).backbone)
         self.model, self.tokenizer = backbone.model.eval(), backbone.tokenizer
         self.ends = {self.tokenizer.eos_token_id, self.tokenizer.convert_tokens_to_ids("<|im_end|>")}
-        first, second = (self._prompt(request) for request in requests[:2])
-        self.shared = next(k for k, (one, other) in enumerate(zip(first, second, strict=False)) if one != other)
+        prompts = [self._prompt(request) for request in requests]
+        first = prompts[0]
+        self.shared = next(k for k, ids in enumerate(zip(*prompts, strict=False)) if len(set(ids)) > 1)
         with torch.inference_mode():
             self.cache = self.model(torch.tensor([first[: self.shared]]), use_cache=True).past_key_values
 
     def _prompt(self, request: Request) -> list[int]:
         chat = self.tokenizer.apply_chat_template(list(request.messages), tokenize=False, add_generation_prompt=True)
         return list(self.tokenizer(chat, add_special_tokens=False)["input_ids"])
+
+    def length(self, text: str) -> int:
+        """Return the number of tokens of a text."""
+        return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     @torch.inference_mode()
     def log_probability(self, request: Request, answer: str) -> float:
@@ -84,22 +91,32 @@ class Scored:
         return float(logs.gather(1, torch.tensor(ids)[:, None]).sum())
 
     @torch.inference_mode()
-    def samples(self, request: Request, count: int, longest: int) -> list[str]:
-        """Return sampled answers, each of at most ``longest`` tokens."""
-        rest = torch.tensor([self._prompt(request)[self.shared :]])
-        found = []
-        for seed in range(count):
-            generator = torch.Generator().manual_seed(seed)
-            ids, following, cache = list[int](), rest, copy.deepcopy(self.cache)
-            while len(ids) < longest:
-                logits = self.model(following, past_key_values=cache, use_cache=True).logits[0, -1].float()
-                token = int(torch.multinomial((logits / TEMPERATURE).softmax(-1), 1, generator=generator))
-                if token in self.ends:
-                    break
-                ids.append(token)
-                following = torch.tensor([[token]])
-            found.append(str(self.tokenizer.decode(ids)))
-        return found
+    def samples(self, requests: Sequence[Request], longest: int) -> list[list[str]]:
+        """Return ``SAMPLES`` sampled answers per request, each of at most ``longest`` tokens, drawn side by side."""
+        rows = [self._prompt(request)[self.shared :] for request in requests for _ in range(SAMPLES)]
+        width = max(map(len, rows))
+        following = torch.tensor([[0] * (width - len(row)) + row for row in rows])
+        unpadded = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows])
+        mask = torch.cat([torch.ones(len(rows), self.shared, dtype=torch.long), unpadded], dim=1)
+        places = self.shared + (unpadded.cumsum(1) - 1).clamp_min(0)
+        cache = copy.deepcopy(self.cache)
+        cache.batch_repeat_interleave(len(rows))
+        generator, ids = torch.Generator().manual_seed(SEED), [list[int]() for _ in rows]
+        ended = [False] * len(rows)
+        for _ in range(longest):
+            given = {"attention_mask": mask, "position_ids": places, "past_key_values": cache, "use_cache": True}
+            logits = self.model(following, **given, logits_to_keep=1).logits[:, -1].float()
+            following = torch.multinomial((logits / TEMPERATURE).softmax(-1), 1, generator=generator)
+            for row, token in enumerate(following[:, 0].tolist()):
+                ended[row] |= token in self.ends
+                if not ended[row]:
+                    ids[row].append(token)
+            if all(ended):
+                break
+            mask = torch.cat([mask, torch.ones(len(rows), 1, dtype=torch.long)], dim=1)
+            places = places[:, -1:] + 1
+        texts = [str(self.tokenizer.decode(one)) for one in ids]
+        return [texts[k : k + SAMPLES] for k in range(0, len(texts), SAMPLES)]
 
 
 def measure(work: Path, out: Path) -> None:
@@ -114,31 +131,39 @@ def measure(work: Path, out: Path) -> None:
     usable = [k for k, one in enumerate(made) if isinstance(one, Versions)]
     done = [json.loads(line) for line in work.read_text().splitlines()] if work.exists() else []
     scored = None
-    for stage, chosen in (("tokens", usable), ("samples", [k for k in usable if k < SAMPLED])):
-        for k in chosen:
-            if any((one["text"], one["stage"]) == (k, stage) for one in done):
-                continue
+    for stage, chosen, side_by_side in (("tokens", usable, 1), ("samples", usable[:SAMPLED], SIDE_BY_SIDE)):
+        left = [k for k in chosen if not any((one["text"], one["stage"]) == (k, stage) for one in done)]
+        for start in range(0, len(left), side_by_side):
+            group = left[start : start + side_by_side]
             scored = scored or Scored(requests)
             started = time.process_time()
-            value = _value(stage, scored, rewriter, texts[k], requests[k], replies[k], made[k])
-            done.append({"text": k, "stage": stage, "value": value, "seconds": time.process_time() - started})
+            values = _values(stage, scored, rewriter, [(texts[k], requests[k], replies[k], made[k]) for k in group])
+            seconds = (time.process_time() - started) / len(group)
+            done += [
+                {"text": k, "stage": stage, "value": one, "seconds": seconds}
+                for k, one in zip(group, values, strict=True)
+            ]
             with work.open("a") as opened:
-                opened.write(json.dumps(done[-1]) + "\n")
+                opened.writelines(json.dumps(one) + "\n" for one in done[-len(group) :])
     write_whole(out, json.dumps(_content(texts, replies, made, usable, done), indent=1) + "\n")
 
 
-def _value(
-    stage: str, scored: Scored, rewriter: LLMRewriter, text: str, request: Request, reply: Reply, made: Any
-) -> float:
+def _values(
+    stage: str, scored: Scored, rewriter: LLMRewriter, asked: Sequence[tuple[str, Request, Reply, Any]]
+) -> list[float]:
     if stage == "tokens":
-        return math.exp(scored.log_probability(request, reply.text))
-    answers = scored.samples(request, SAMPLES, request.max_tokens)
-    agreeing = 0
-    for answer in answers:
-        attempt = judged(Attempt(ExchangeOutcome.OK, answer), request.schema)
-        other = rewriter.read(text, Reply(attempt.outcome, answer, "", 1, 0, 0, 0.0), ASKED["attributes"])
-        agreeing += isinstance(other, Versions) and other.versions == made.versions
-    return agreeing / SAMPLES
+        return [math.exp(scored.log_probability(request, reply.text)) for _, request, reply, _ in asked]
+    longest = max(LONGER * scored.length(reply.text) for _, _, reply, _ in asked)
+    drawn = scored.samples([request for _, request, _, _ in asked], longest)
+    found = []
+    for (text, request, _, made), answers in zip(asked, drawn, strict=True):
+        agreeing = 0
+        for answer in answers:
+            attempt = judged(Attempt(ExchangeOutcome.OK, answer), request.schema)
+            other = rewriter.read(text, Reply(attempt.outcome, answer, "", 1, 0, 0, 0.0), ASKED["attributes"])
+            agreeing += isinstance(other, Versions) and other.versions == made.versions
+        found.append(agreeing / SAMPLES)
+    return found
 
 
 def _content(
