@@ -34,7 +34,7 @@ from fairlab.llm.exchange import Attempt, ExchangeOutcome, Reply, Request
 from fairlab.llm.loading import load_replay
 from fairlab.llm.structured import judged
 from fairlab.metrics.polarity import Polarity
-from fairlab.metrics.risk_coverage import area_under_risk_coverage, gain_over_random
+from fairlab.metrics.risk_coverage import gain_over_random
 from fairlab.rewriting.by_llm.agreement import TEMPERATURE
 from fairlab.rewriting.by_llm.llm_rewriter import CONFIDENCE, LLMRewriter, Versions
 from fairlab.rewriting.verifiers import load_verifiers
@@ -187,15 +187,6 @@ def _content(
         "drawn": SAMPLES,
         "processor_seconds": seconds,
     } | {"items": items}
-
-
-def results(items: Sequence[dict[str, Any]], name: str) -> dict[str, float]:
-    """Return the area under the risk-coverage curve of a confidence, and its gain over a random order."""
-    known = [one for one in items if one[name] is not None]
-    wrong, values = [not one["right"] for one in known], [one[name] for one in known]
-    gain, low, high = gain_over_random(values, wrong)
-    area = area_under_risk_coverage(values, wrong)
-    return {"texts": len(known), "wrong": sum(wrong), "area": area, "gain": gain, "low": low, "high": high}
 
 
 def power(texts: int, shift: float, error: float = 0.45, trials: int = 100) -> float:

@@ -90,7 +90,7 @@ def load_in_4_bits(
         load_in_4bit=True, bnb_4bit_quant_type=KIND, bnb_4bit_use_double_quant=True, bnb_4bit_compute_dtype=number
     )
     with loading(f"the model {name}"):
-        model, found = AutoModelForCausalLM.from_pretrained(
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
             folder,
             dtype=number,
             quantization_config=how,
@@ -100,6 +100,7 @@ def load_in_4_bits(
             trust_remote_code=False,
             output_loading_info=True,
         )
+    model, found = loaded
     if missing := sorted(found["missing_keys"]):
         raise FairlabError(f"the weights of {name} lack {', '.join(missing[:3])}; give a checkpoint of a causal LM")
     if hasattr(model, "hf_quantizer"):  # the export is of whole numbers, see ``dequantize``
