@@ -26,8 +26,8 @@ UNION = "polarity/rewrites/union_accuracy"
 # discount for kept prefixes.
 PRICES = {"gpt-3.5-turbo-0125": (0.50, 1.50), "gpt-4o-mini-2024-07-18": (0.15, 0.60)}
 CONFIDENCES = {
-    "tokens": "probability of the answer's tokens",
-    "samples": "share of four samples that agree",
+    "tokens": "probability of the answer's texts",
+    "whole": "probability of all its tokens",
     "stated": "the model's own word",
 }
 DOLLARS_A_EURO = 1.15  # assumed
@@ -139,17 +139,14 @@ def razor() -> str:
 def confidence() -> str:
     """How well three confidences sort right answers before wrong ones."""
     items = json.loads((RECORDS / "confidence.json").read_text(encoding="utf-8"))["items"]
+    wrong = [not one["right"] for one in items]
     rows = []
     for name, label in CONFIDENCES.items():
-        for chosen in (items, [one for one in items if one["samples"] is not None]):
-            if name == "samples" and chosen is items:
-                continue
-            values, wrong = [one[name] for one in chosen], [not one["right"] for one in chosen]
-            gain, low, high = gain_over_random(values, wrong)
-            area = area_under_risk_coverage(values, wrong)
-            cells = [str(len(chosen)), f"{sum(wrong) / len(wrong):.3f}", f"{area:.3f}"]
-            rows.append([label, *cells, f"{gain:.3f} [{low:.3f}, {high:.3f}]"])
-    return markdown(["confidence", "answers", "random order", "by confidence", "gain"], rows)
+        values = [one[name] for one in items]
+        gain, low, high = (round(one, 3) + 0.0 for one in gain_over_random(values, wrong))
+        area = area_under_risk_coverage(values, wrong)
+        rows.append([label, f"{sum(wrong) / len(wrong):.3f}", f"{area:.3f}", f"{gain:.3f} [{low:.3f}, {high:.3f}]"])
+    return markdown([f"area under the curve, {len(items)} answers", "random order", "by confidence", "gain"], rows)
 
 
 def steps() -> str:

@@ -23,6 +23,7 @@ THOUGHT = re.compile(
     r"</(?:think|thinking|thought|reasoning|analysis)>|\[/THINK\]|<\|channel\|>final(?:\s*<\|[a-z]+\|>\w*)*<\|message\|>",
     re.IGNORECASE,
 )
+STRING = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*)"(?P<name>\s*:)?')  # of JSON; a name is followed by a colon
 LONGEST_WAIT = 120.0  # seconds; a call is not retried if the server requests a longer wait
 
 
@@ -204,23 +205,37 @@ def without_reasoning(text: str) -> str:
 
 
 def answer_log_probability(tokens: Sequence[str], log_probabilities: Sequence[float]) -> float | None:
-    """Return the log-probability of an answer in nats, the sum over its tokens after any reasoning.
+    """Return the log-probability in nats of what an answer says: the sum over its tokens after any reasoning.
+
+    Of a JSON object, the tokens within its texts are taken. Names and punctuation are mostly forced by a schema, and
+    the log-probabilities of servers are those before the schema: a forced token may have a very low one.
 
     Args:
         tokens: Text of each token of the reply.
         log_probabilities: Log-probability of each token given those before it.
 
     Returns:
-        The sum, at most 0, or None without any token or with a value that is no log-probability.
+        The sum, at most 0, or None without any such token or with a value that is no log-probability.
 
     Example:
         >>> answer_log_probability(["<think>", "hm", "</think>", "Yes", "."], [-1.0, -2.0, -3.0, -0.5, -0.25])
         -0.75
+        >>> answer_log_probability(['{"', "man", '":"', "He", '"}'], [0.0, -9.0, -0.1, -0.25, -3.0])
+        -0.25
     """
     text = "".join(tokens)
-    start = len(text) - len(without_reasoning(text))
-    ends = accumulate(map(len, tokens))
-    values = [value for end, value in zip(ends, log_probabilities, strict=True) if end > start]
+    begin = len(text) - len(without_reasoning(text))
+    spans = [(begin, len(text))]
+    if text[begin:].lstrip().startswith("{"):
+        texts = (found for found in STRING.finditer(text, begin) if not found["name"])
+        spans = [(found.start() + 1, found.end("text")) for found in texts]
+    ends = list(accumulate(map(len, tokens)))
+    starts = [end - len(token) for end, token in zip(ends, tokens, strict=True)]
+    values = [
+        value
+        for start, end, value in zip(starts, ends, log_probabilities, strict=True)
+        if any(start < last and end > first for first, last in spans)
+    ]
     if not values or not all(-math.inf < value <= 1e-4 for value in values):  # rounding may lift a certainty above 0
         return None
     return min(0.0, math.fsum(values))
