@@ -70,6 +70,7 @@ def inputs(tmp_path_factory, tiny_folders):
     write_inputs(folder)
     shutil.copytree(tiny_folders["bert"], folder / "tiny")
     shutil.copytree(tiny_folders["bert_mlm"], folder / "tiny_mlm")
+    shutil.copytree(tiny_folders["llama"], folder / "tiny_llama")
     modules = [Transformer(str(folder / "tiny")), Pooling(32, "mean"), Dense(32, 8)]
     SentenceTransformer(modules=modules, device="cpu").save(str(folder / "sentences"), create_model_card=False)
     for source, damages in (("tiny", OF_A_MODEL), ("sentences", OF_SENTENCE_TRANSFORMERS)):
@@ -112,6 +113,9 @@ def write_inputs(folder: Path) -> None:
     texts = [f"She saw her father {k} times." for k in range(12)]
     write_rows(folder / "labelled.jsonl", [{"text": text, "label": str(k % 2)} for k, text in enumerate(texts)])
     claims = [(f"It was in {year}.", f"In {year} it was.") for year in range(1901, 1905)]
+    write_rows(folder / "chats.jsonl", [{"prompt": f"he saw {k}", "completion": " a river"} for k in range(9)])
+    turns = [{"role": role, "content": "he saw"} for role in ("user", "assistant")]
+    write_rows(folder / "messages.jsonl", [{"messages": turns}] * 9)
     named = [{"evidence": evidence, "claim": claim, "label": "SUPPORTS"} for evidence, claim in claims]
     write_rows(folder / "claims.jsonl", named)
     (folder / "texts.txt").write_text("\n".join(texts) + "\n")

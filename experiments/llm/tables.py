@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from experiments.rendering import interval, markdown
+from fairlab.metrics.risk_coverage import area_under_risk_coverage, gain_over_random
 from fairlab.metrics.significance import wilson_interval
 from fairlab.record import Record
 from fairlab.reporting.headlines import title
@@ -24,6 +25,11 @@ UNION = "polarity/rewrites/union_accuracy"
 # Dollars a million tokens read and written, as announced in January and July 2024 and still listed in spring 2026; no
 # discount for kept prefixes.
 PRICES = {"gpt-3.5-turbo-0125": (0.50, 1.50), "gpt-4o-mini-2024-07-18": (0.15, 0.60)}
+CONFIDENCES = {
+    "tokens": "probability of the answer's texts",
+    "whole": "probability of all its tokens",
+    "stated": "the model's own word",
+}
 DOLLARS_A_EURO = 1.15  # assumed
 
 
@@ -128,6 +134,19 @@ def razor() -> str:
         rows.append([label, str(len(asked)), str(len(made)), str(right), *(f"{mean:.1f}" for mean in words)])
     header = ["label", "claims", "rewritten", "right by reading", "words a claim, before", "after"]
     return markdown(header, rows)
+
+
+def confidence() -> str:
+    """How well three confidences sort right answers before wrong ones."""
+    items = json.loads((RECORDS / "confidence.json").read_text(encoding="utf-8"))["items"]
+    wrong = [not one["right"] for one in items]
+    rows = []
+    for name, label in CONFIDENCES.items():
+        values = [one[name] for one in items]
+        gain, low, high = (round(one, 3) + 0.0 for one in gain_over_random(values, wrong))
+        area = area_under_risk_coverage(values, wrong)
+        rows.append([label, f"{sum(wrong) / len(wrong):.3f}", f"{area:.3f}", f"{gain:.3f} [{low:.3f}, {high:.3f}]"])
+    return markdown([f"area under the curve, {len(items)} answers", "random order", "by confidence", "gain"], rows)
 
 
 def steps() -> str:
@@ -269,6 +288,7 @@ PAGES = {
         "read_found": partial(read, "read_found.csv"),
         "human": human,
         "repair": repair,
+        "confidence": confidence,
         "origins_minilm": partial(origins, "minilm_mlm"),
         "origins_minilm_linear": partial(origins, "minilm_mlm_linear"),
         "origins_mpnet_linear": partial(origins, "mpnet_linear"),

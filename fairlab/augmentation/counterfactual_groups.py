@@ -9,7 +9,7 @@ from typing import Any, Literal
 from fairlab.llm.client import LLM
 from fairlab.metrics.polarity import Polarity
 from fairlab.protocols import RowAugmentation
-from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten, Versions
+from fairlab.rewriting.by_llm.llm_rewriter import TOKENS, NotRewritten, Versions
 from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, LLMGroups, RuleGroups, group_row
 from fairlab.rewriting.verifiers import load_verifiers
 from fairlab.types import FairlabError, Made, Row
@@ -138,6 +138,8 @@ class CounterfactualGroups(RowAugmentation):
         more: dict[str, Any] = {"check": "passed" if fault is None else f"{fault[0]}: {fault[1]}"}
         if answer.confidence is not None:
             more["confidence"] = answer.confidence
+        if answer.confidence_by == TOKENS:
+            more["confidence_by"] = TOKENS
         counts |= {"groups": 1} | ({f"kept in spite of: {fault[0]}": 1} if fault else {})
         return Made(rows=(group_row(row, self.name, rewriter, answer.versions, **more),), counts=counts)
 

@@ -10,14 +10,17 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from fairlab.checks.json_text import from_json
 from fairlab.lexicons import FOLDER, load_lexicon
+from fairlab.lexicons.names import load_names
 from fairlab.llm.client import LLM
 from fairlab.protocols import RowAugmentation, refuse_axis
 from fairlab.rewriting.by_llm.injection import Injection, Version
+from fairlab.rewriting.by_llm.kept_facts import FACT_LOST, lost_fact
 from fairlab.rewriting.english.agreement import article
 from fairlab.rewriting.english.subgroup_swap import NO_WORD, SubgroupSwap
 from fairlab.text.difference import changes
@@ -47,6 +50,8 @@ class Identity(RowAugmentation):
         review: File of reviewed versions: ``review.jsonl`` of an earlier run with every ``keep`` filled in. Flagged
             versions marked to keep stay in the data.
         llm: Language model for correction and judgement; None omits both passes.
+        facts: Whether a version of the language model that loses a number or a name of its text is left out; see
+            :mod:`fairlab.rewriting.by_llm.kept_facts`.
 
     Raises:
         FairlabError: The way of making versions is unknown or lacks its language model, or a review is incomplete.
@@ -71,6 +76,7 @@ class Identity(RowAugmentation):
         subgroup: str = "subgroup",
         review: str | None = None,
         llm: LLM | None = None,
+        facts: bool = True,
     ) -> None:
         if inject not in INJECT:
             raise FairlabError(f"augmentation.inject must be {' or '.join(INJECT)}, not {inject}")
@@ -84,8 +90,9 @@ class Identity(RowAugmentation):
         self.injection = Injection(llm) if llm is not None else None
         lexicons = [load_lexicon(str(path)) for path in sorted((FOLDER / "subgroups").glob("*.yaml"))]
         self.swaps = {lexicon.axis: SubgroupSwap(lexicon) for lexicon in lexicons}
-        forms = (form for lexicon in lexicons for row in lexicon.rows for form in row if form)
-        self.first_words = {word_pieces(form)[0] for form in forms}
+        forms = [word_pieces(form) for lexicon in lexicons for row in lexicon.rows for form in row if form]
+        self.first_words = {pieces[0] for pieces in forms}
+        self.free = {piece for pieces in forms for piece in pieces} | set(load_names()) if facts else None
 
     def versions(self, text: str, category: str, subgroup: str) -> dict[str, str]:
         """Return the possible versions of a text for the other subgroups of its category.
@@ -167,7 +174,13 @@ class Identity(RowAugmentation):
         left = [k for k, one in enumerate(made) if not one.failed]
         for k, judged in zip(left, self.injection.judged([made[k] for k in left]), strict=True):
             made[k] = judged
-        return made
+        return [self._with_facts(one) for one in made]
+
+    def _with_facts(self, one: Version) -> Version:
+        """Return a version, failed if it loses a fact of its text."""
+        if one.failed or self.free is None or not lost_fact(one.original, {one.target: one.text}, self.free):
+            return one
+        return replace(one, failed=FACT_LOST)
 
     def _made(self, row: Row, versions: Sequence[Version], counts: Counter[str]) -> Made:
         """Return a row with its versions, which copy its labels like every other column."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,11 +14,11 @@ from fairlab.augmentation.rounds import read_corrected_round, write_round
 from fairlab.checks.escapes import print_escaped
 from fairlab.files import write_whole
 from fairlab.metrics.polarity import Polarity
-from fairlab.rewriting.by_llm.llm_rewriter import Versions
+from fairlab.rewriting.by_llm.llm_rewriter import STATED, Versions
 from fairlab.rewriting.group_rewriters import LLMGroups, RuleGroups
 from fairlab.rewriting.verifiers import LABEL, load_verifiers
 from fairlab.text.reading import read_yaml_text
-from fairlab.types import NEUTRAL, FairlabError, ReviewNeeded, Row
+from fairlab.types import NEUTRAL, FairlabError, Natural, ReviewNeeded, Row
 
 CORRECTORS = ("terminal", "file", "rules")
 REVIEW = """\
@@ -32,9 +32,10 @@ class PromptSearch:
     """Search for the examples P of a rewriting prompt by polarity, or by other verifiers.
 
     In every round, the language model rewrites all texts with the examples so far. Among the groups that a verifier
-    rejects, the one with the highest confidence is corrected and becomes an example. The last round only measures, so K
-    rounds give at most K - 1 corrections. A text that is already an example is not chosen again, and the search ends
-    early when no group is left to correct (ours; the paper says neither).
+    rejects, the one with the highest confidence (the probability of the answer's tokens, else the agreement of sampled
+    answers) is corrected and becomes an example. The last round only measures, so K rounds give at most K - 1
+    corrections. A text that is already an example is not chosen again, and the search ends early when no group is left
+    to correct (ours; the paper says neither).
 
     Args:
         rewriter: Rewriter that asks the language model.
@@ -48,6 +49,8 @@ class PromptSearch:
         texts: Number of texts to search on, counted from the first text with a word of the axis; None takes all.
         seeds: Initial examples, each with ``text`` and every version, or ``prompt`` for the examples of the prompt's
             file.
+        samples: Number of further answers by whose agreement the confidence in a rejected group is measured, if the
+            model gives no log-probabilities; 0 takes the model's own word, and so does a replay.
 
     Raises:
         FairlabError: A value is invalid, or the rewriter does not use a language model.
@@ -64,6 +67,7 @@ class PromptSearch:
         verify: Sequence[str] = ("polarity",),
         texts: int | None = None,
         seeds: Sequence[dict[str, str]] | Literal["prompt"] = (),
+        samples: Natural = 5,
     ) -> None:
         if not isinstance(rewriter, LLMGroups):
             raise FairlabError("prompt search is for language models; use rewriter=llm, or counterfactual_groups")
@@ -81,6 +85,7 @@ class PromptSearch:
                 f"search.verify=[{','.join(verify)}]; give search.verify=[polarity]"
             )
         self.verifiers = load_verifiers(verify, rewriter.lexicon)
+        self.samples = samples
         self.seeds = self._of_the_prompt() if isinstance(seeds, str) else seeds
         self.polarity = Polarity(rewriter.lexicon)
 
@@ -133,8 +138,7 @@ class PromptSearch:
         wrong = [Wrong(*one, finding) for one, finding in zip(made, self._findings(made), strict=True) if finding]
         known = {example["text"] for example in examples}
         candidates = [one for one in wrong if one.text not in known]
-        candidates.sort(key=lambda one: -(one.made.confidence or 0.0))
-        chosen = self._correction(number, candidates, folder) if number < self.rounds else None
+        chosen = self._correction(number, self._sorted(candidates), folder) if number < self.rounds else None
         return {
             "round": number,
             "examples": list(examples),
@@ -152,6 +156,20 @@ class PromptSearch:
         rows = [Row("", text, {}, "", 0) for text, _ in made]
         found = [one.check(rows, [versions.versions for _, versions in made]) for one in self.verifiers]
         return ["; ".join(filter(None, of_one)) for of_one in zip(*found, strict=True)] if found else [""] * len(made)
+
+    def _sorted(self, candidates: Sequence[Wrong]) -> list[Wrong]:
+        """Return the candidates, most confident first.
+
+        Where the model gives no log-probabilities, the agreement of samples takes the place of its own word, which is
+        nearly always 1. One candidate needs no confidence.
+        """
+        stated = [one for one in candidates if one.made.confidence_by == STATED]
+        measured = dict[str, Wrong]()
+        if stated and self.samples and len(candidates) > 1 and self.rewriter.llm.model is not None:
+            found = self.rewriter.agreed([(one.text, one.made) for one in stated], self.samples)
+            measured = {one.text: replace(one, made=made) for one, made in zip(stated, found, strict=True)}
+        chosen = [measured.get(one.text, one) for one in candidates]
+        return sorted(chosen, key=lambda one: -(one.made.confidence or 0.0))
 
     def _correction(
         self, number: int, candidates: Sequence[Wrong], folder: Path
@@ -186,7 +204,8 @@ class Wrong:
     @property
     def group(self) -> dict[str, Any]:
         """Return the entry for the file of the round."""
-        return {"text": self.text, "versions": self.made.versions, "confidence": self.made.confidence}
+        confidence = {"confidence": self.made.confidence, "confidence_by": self.made.confidence_by}
+        return {"text": self.text, "versions": self.made.versions, **confidence}
 
 
 def _at_terminal(wrong: Wrong) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Quantization of a backbone's linear layers to 4 bits for QLoRA training, and conversion back to floating point.
+"""Loading of a causal LM with 4-bit linear layers for QLoRA training, and conversion back to floating point.
 
 Source: Dettmers et al. 2023, "QLoRA: Efficient Finetuning of Quantized LLMs", section 3: NormalFloat in blocks of 64,
 with double-quantized constants.
@@ -6,15 +6,24 @@ with double-quantized constants.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import nn
 from transformers import PreTrainedModel
 
+from fairlab.backbones.loading import DTYPES, find_weights, held_weights
+from fairlab.backbones.tokenizers import LONGEST, load_tokenizer, readable_length
+from fairlab.backbones.trust import loading
+from fairlab.distributed import device
+from fairlab.files import sha256
 from fairlab.types import FairlabError, need_extra
 
+if TYPE_CHECKING:
+    from fairlab.backbones.backbone import Backbone
+
 KIND = "nf4"
+NOT_IN_4_BITS = ("gguf", "adapters", "peft", "fresh")  # settings of weights that are only loaded whole
 
 
 def refuse_without_cuda() -> None:
@@ -31,8 +40,81 @@ def refuse_without_cuda() -> None:
     need_extra("qlora", "method.quantize=true", "bitsandbytes")
 
 
+def is_in_4_bits(model: PreTrainedModel) -> bool:
+    """Return whether the linear layers of a model's body are kept in 4 bits."""
+    return bool(vars(model.base_model).get("is_loaded_in_4bit", False))
+
+
+def load_in_4_bits(
+    name: str,
+    *,
+    pooling: Literal["cls", "mean"],
+    max_length: int | None,
+    normalize: bool | None,
+    revision: str | None = None,
+    dtype: str = "bfloat16",
+    package: str | None = None,
+    gguf: str | None = None,
+    weights_sha256: str | None = None,
+    **others: Any,
+) -> Backbone:
+    """Load a causal LM whose linear layers are quantized as they are read, so that it is never in memory as a whole.
+
+    Each weight is read from its file, quantized and put on the device before the next ones. The head keeps its weights.
+    Arguments are those of :func:`fairlab.backbones.loading.load_backbone`.
+
+    Raises:
+        FairlabError: If this machine cannot keep weights in 4 bits, if the weights are unavailable, have another hash
+            or lack a part, or if a setting does not suit 4 bits.
+    """
+    refuse_without_cuda()
+    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+    from transformers.utils.logging import disable_progress_bar
+
+    from fairlab.backbones.backbone import Backbone
+
+    settings = others | {"gguf": gguf}
+    if given := [key for key in NOT_IN_4_BITS if settings.get(key) is not None]:
+        raise FairlabError(f"backbone.{given[0]} cannot be loaded in 4 bits; use load_backbone, or leave it out")
+    if pooling not in ("cls", "mean") or dtype not in DTYPES:
+        raise FairlabError(
+            f"backbone.pooling must be mean or cls, and backbone.dtype one of {', '.join(DTYPES)}, not {pooling} and "
+            f"{dtype}"
+        )
+    folder = find_weights(name, revision=revision, package=package)
+    if weights_sha256 and (digest := sha256(*held_weights(folder))) != weights_sha256:
+        raise FairlabError(f"the weights of {name} in {folder} have SHA-256 {digest}, not {weights_sha256}")
+    disable_progress_bar()
+    number = getattr(torch, dtype)
+    how = BitsAndBytesConfig(
+        load_in_4bit=True, bnb_4bit_quant_type=KIND, bnb_4bit_use_double_quant=True, bnb_4bit_compute_dtype=number
+    )
+    with loading(f"the model {name}"):
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=number,
+            quantization_config=how,
+            device_map={"": device()},
+            low_cpu_mem_usage=True,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+    model, found = loaded
+    if missing := sorted(found["missing_keys"]):
+        raise FairlabError(f"the weights of {name} lack {', '.join(missing[:3])}; give a checkpoint of a causal LM")
+    if hasattr(model, "hf_quantizer"):  # the export is of whole numbers, see ``dequantize``
+        model.hf_quantizer.remove_quantization_config(model)
+    vars(model.base_model)["is_loaded_in_4bit"] = True
+    tokenizer = load_tokenizer(folder, name, None)
+    length = readable_length(model, tokenizer, max_length, name, int(others.get("longest", LONGEST)))
+    return Backbone(model, tokenizer, pooling=pooling, max_length=length, normalize=bool(normalize))
+
+
 def quantize(model: PreTrainedModel) -> None:
     """Replace the linear layers of a model's body with frozen 4-bit layers, on the model's device.
+
+    For a model that is in memory already; :func:`load_in_4_bits` never has it there as a whole.
 
     The head, which is not part of the body, keeps its weights. ``model.base_model`` gets the attribute
     ``is_loaded_in_4bit``, from which peft chooses its adapters.

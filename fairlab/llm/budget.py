@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from fairlab.types import FairlabError
 
+# Share of the usual price in a batch job, at OpenAI (https://platform.openai.com/docs/guides/batch) and its kin.
+SHARE = 0.5
+
 
 @dataclass(frozen=True)
 class Price:
@@ -64,13 +67,20 @@ class Budget:
             if value is not None and not value >= 0:  # NaN is not a valid bound either
                 raise FairlabError(f"llm.budget.{name} must be at least 0 or null, not {value}")
 
-    def reached(self, spent: Spent, sending: int) -> str:
-        """Return the bound that forbids ``sending`` more calls (including those in flight), or an empty string."""
+    def reached(self, spent: Spent, sending: int, ahead: Spent | None = None) -> str:
+        """Return the bound that forbids more calls, or an empty string.
+
+        Args:
+            spent: Resources used so far.
+            sending: Number of further calls, including those in flight.
+            ahead: Most that calls paid as a whole may take, such as a batch job; None for calls one by one.
+        """
+        ahead = ahead or Spent()
         if self.calls is not None and spent.calls + sending > self.calls:
             return f"llm.budget.calls={self.calls}"
-        if self.tokens is not None and spent.tokens >= self.tokens:
+        if self.tokens is not None and (spent.tokens >= self.tokens or spent.tokens + ahead.tokens > self.tokens):
             return f"llm.budget.tokens={self.tokens}"
-        if self.dollars is not None and spent.dollars >= self.dollars:
+        if self.dollars is not None and (spent.dollars >= self.dollars or spent.dollars + ahead.dollars > self.dollars):
             return f"llm.budget.dollars={self.dollars}"
         return ""
 
@@ -96,7 +106,7 @@ class Forecast:
     dollars: float | None
 
     def __str__(self) -> str:
-        price = "no price configured" if self.dollars is None else f"at most ${self.dollars:.2f}"
+        price = "cost unknown without llm.price" if self.dollars is None else f"at most ${self.dollars:.2f}"
         return (
             f"{self.requests} requests, {self.recorded} of them recorded; {self.calls} calls to make, about "
             f"{self.prompt_tokens} prompt tokens, at most {self.completion_tokens} completion tokens, {price}"

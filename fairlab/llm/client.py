@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from rich.progress import Progress
 
-from fairlab.llm.budget import Budget, Forecast, Price
+from fairlab.llm.budget import SHARE, Budget, Forecast, Price, Spent
 from fairlab.llm.event_loop import run_coroutine
 from fairlab.llm.exchange import (
     NO_ANSWER,
@@ -21,6 +21,7 @@ from fairlab.llm.exchange import (
     ExchangeOutcome,
     Reply,
     Request,
+    StillAtWork,
     address,
     estimated_tokens,
 )
@@ -43,11 +44,13 @@ class Model(AbstractAsyncContextManager["Model"], Protocol):
         name: Name under which the model's answers are recorded.
         workers: Number of concurrent batches.
         batch_size: Number of requests in a batch.
+        in_jobs: Whether a batch of requests is a job that is paid as a whole, at a share of the price.
     """
 
     name: str
     workers: int
     batch_size: int
+    in_jobs: bool
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
         """Return one attempt per request."""
@@ -116,8 +119,8 @@ class LLM:
         self.stopped: FairlabError | None = None
         if self.budget.dollars is not None and price is None:
             raise FairlabError(
-                "llm.budget.dollars needs a price; give llm.price.input and llm.price.output in dollars per million "
-                "tokens"
+                "llm.budget.dollars needs a price, which is unknown; give llm.price={input: ..., output: ...} in "
+                "dollars per million tokens"
             )
 
     def ask(self, requests: Sequence[Request], *, stage: str) -> list[Reply]:
@@ -157,7 +160,9 @@ class LLM:
         self.probed.add(stage)
         rest = self.forecast([request for key, request in missing.items() if key not in replies])
         workers = self.model.workers * self.model.batch_size
-        log.info("%s %s", self.name, expectation(replies[key], rest, workers, self.price, self.pace.limit))
+        in_jobs = self.model.in_jobs
+        expected = expectation(replies[key], rest, workers, self.price, self.pace.limit, in_jobs=in_jobs)
+        log.info("%s %s", self.name, expected)
         return replies
 
     def ask_again(self, request: Request, *, stage: str) -> Attempt:
@@ -188,8 +193,12 @@ class LLM:
             calls=len(missing),
             prompt_tokens=prompt_tokens,
             completion_tokens=completion_tokens,
-            dollars=self.price.dollars(prompt_tokens, completion_tokens) if self.price else None,
+            dollars=self._share() * self.price.dollars(prompt_tokens, completion_tokens) if self.price else None,
         )
+
+    def _share(self) -> float:
+        """Return the share of the usual price that calls cost."""
+        return SHARE if self.model is not None and self.model.in_jobs else 1.0
 
     def address_of(self, request: Request) -> str:
         """Return the ledger address of the reply to a request."""
@@ -222,7 +231,7 @@ class LLM:
         has = "a damaged answer" if key in self.ledger.corrupt else "no answer"
         raise FairlabError(
             f"the ledger {self.ledger.path} has {has} to the call {key[:12]} of {self.name}, whose prompt ends "
-            f'"{opening}"; record it with llm=openai, gemini, vllm, local, qwen or transformers'
+            f'"{opening}"; record it with llm=openai, gemini, anthropic, vllm, local, qwen or transformers'
         )
 
     async def _ask_missing(self, missing: dict[str, Request], stage: str) -> dict[str, Reply]:
@@ -294,14 +303,18 @@ class LLM:
         if self.stopped is not None:
             raise self.stopped
         spent = self.ledger.spent()
-        if bound := self.budget.reached(spent, self.in_flight + len(pending)):
+        ahead = self._most(sent) if self.model.in_jobs and len(sent) > 1 else None
+        if bound := self.budget.reached(spent, self.in_flight + len(pending), ahead):
+            most = f", and up to {ahead.tokens} tokens, ${ahead.dollars:.4f} for a batch job" if ahead else ""
             raise FairlabError(
                 f"the budget {bound} is spent ({spent.calls} calls, {spent.tokens} tokens, ${spent.dollars:.4f} so "
-                "far); raise it and run again"
+                f"far{most}); raise it and run again"
             )
         self.in_flight += len(pending)
         try:
             attempts = await self.model.send(sent)
+        except StillAtWork:  # counted when they are collected
+            raise
         except BaseException as error:  # the calls were sent, regardless of the result
             for item in pending:
                 self._spend(item.key, _unanswered(item.request, error), stage)
@@ -316,8 +329,15 @@ class LLM:
 
     def _spend(self, key: str, attempt: Attempt, stage: str) -> None:
         used = (attempt.prompt_tokens, attempt.completion_tokens, attempt.cached_tokens)
-        dollars = self.price.dollars(*used) if self.price else 0.0
+        dollars = attempt.share * self.price.dollars(*used) if self.price else 0.0
         self.ledger.spend(key, stage, attempt, dollars)
+
+    def _most(self, requests: Sequence[Request]) -> Spent:
+        """Return the most that requests of one batch job may take, by estimated prompts and the longest replies."""
+        prompts = sum(estimated_tokens(request.prompt) for request in requests)
+        replies = sum(request.max_tokens for request in requests)
+        dollars = SHARE * self.price.dollars(prompts, replies) if self.price else 0.0
+        return Spent(len(requests), prompts, replies, 0.0, dollars)
 
     def _settled(self, item: PendingCall) -> Reply:
         """Return the final reply, recorded if the model answered.

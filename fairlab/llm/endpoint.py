@@ -95,6 +95,7 @@ class Endpoint:
     """
 
     path: ClassVar[str]
+    in_jobs: bool = False
 
     def __init__(
         self,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from fairlab.checks.json_text import from_json
+from fairlab.types import FairlabError
 
 CHARACTERS_PER_TOKEN = 4  # rule of thumb for English; used if a server reports no count
 FENCE = re.compile(r"```(?:json)?[^\S\n]*\n(.*?)\n?[^\S\n]*```", re.DOTALL | re.IGNORECASE)
@@ -20,7 +23,12 @@ THOUGHT = re.compile(
     r"</(?:think|thinking|thought|reasoning|analysis)>|\[/THINK\]|<\|channel\|>final(?:\s*<\|[a-z]+\|>\w*)*<\|message\|>",
     re.IGNORECASE,
 )
+STRING = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*)"(?P<name>\s*:)?')  # of JSON; a name is followed by a colon
 LONGEST_WAIT = 120.0  # seconds; a call is not retried if the server requests a longer wait
+
+
+class StillAtWork(FairlabError):
+    """Error of a run that ends while its calls go on at the server, where the next run collects their answers."""
 
 
 class ExchangeOutcome(StrEnum):
@@ -62,6 +70,8 @@ class Request:
         temperature: Sampling temperature; 0 is greedy and None uses the server's default.
         top_p: Probability mass that sampling draws from, or None for the server's default.
         seed: Sampling seed; None is omitted from server requests and means 0 for a local model.
+        log_probabilities: Whether the log-probabilities of the answer's tokens are requested. They do not change the
+            answer, so they are no part of its address.
     """
 
     messages: tuple[dict[str, str], ...]
@@ -70,6 +80,7 @@ class Request:
     temperature: float | None = 0.0
     top_p: float | None = None
     seed: int | None = None
+    log_probabilities: bool = False
 
     def canonical(self, model: str, extra: Mapping[str, Any] | None = None) -> str:
         """Return the request as JSON, identical for equal requests; the ledger's addresses are computed from it.
@@ -78,7 +89,8 @@ class Request:
             model: Name of the model.
             extra: Additional parameters of every request; empty ones do not change the address.
         """
-        content = {"model": model, **vars(self), **({"extra": dict(extra)} if extra else {})}
+        asked = {name: value for name, value in vars(self).items() if name != "log_probabilities"}
+        content = {"model": model, **asked, **({"extra": dict(extra)} if extra else {})}
         return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @property
@@ -106,6 +118,8 @@ class Attempt:
         reason: Reason why the outcome is not ``ok``, with any key removed.
         prompt_tokens, completion_tokens: Numbers of tokens counted by the server, or estimates without a server count.
         cached_tokens: Number of the prompt tokens that the server had in its cache.
+        share: Share of the usual price that is charged, such as 0.5 in a batch job.
+        log_probability: Log-probability of the answer in nats, see :func:`answer_log_probability`, or None if unknown.
         seconds: Seconds from sending to the last byte.
         wait: Seconds to wait before the next attempt as requested by the server, or None if it does not say.
     """
@@ -118,6 +132,8 @@ class Attempt:
     seconds: float = 0.0
     wait: float | None = None
     cached_tokens: int = 0
+    share: float = 1.0
+    log_probability: float | None = None
 
     @classmethod
     def in_full(cls, outcome: ExchangeOutcome, request: Request, reason: str, seconds: float = 0.0) -> Attempt:
@@ -134,6 +150,7 @@ class Reply:
         outcome, text, reason: Outcome of the last attempt, text of its reply, and the reason if it is not ``ok``.
         attempts: Number of requests sent.
         prompt_tokens, completion_tokens, seconds: Sums of tokens and seconds over the attempts.
+        log_probability: Log-probability of the last attempt's answer in nats, or None if unknown.
     """
 
     outcome: ExchangeOutcome
@@ -143,6 +160,7 @@ class Reply:
     prompt_tokens: int
     completion_tokens: int
     seconds: float
+    log_probability: float | None = None
 
     @property
     def ok(self) -> bool:
@@ -161,7 +179,10 @@ class Reply:
 
     def dumps(self) -> str:
         """Serialise the reply to JSON for the ledger."""
-        return json.dumps(asdict(self), ensure_ascii=False)
+        values = asdict(self)
+        if self.log_probability is None:
+            del values["log_probability"]
+        return json.dumps(values, ensure_ascii=False)
 
     @classmethod
     def loads(cls, text: str) -> Reply:
@@ -181,6 +202,43 @@ def without_reasoning(text: str) -> str:
         return text
     ends = [found.end() for found in THOUGHT.finditer(text)]
     return text[ends[-1] :].lstrip() if ends else text
+
+
+def answer_log_probability(tokens: Sequence[str], log_probabilities: Sequence[float]) -> float | None:
+    """Return the log-probability in nats of what an answer says: the sum over its tokens after any reasoning.
+
+    Of a JSON object, the tokens within its texts are taken. Names and punctuation are mostly forced by a schema, and
+    the log-probabilities of servers are those before the schema: a forced token may have a very low one.
+
+    Args:
+        tokens: Text of each token of the reply.
+        log_probabilities: Log-probability of each token given those before it.
+
+    Returns:
+        The sum, at most 0, or None without any such token or with a value that is no log-probability.
+
+    Example:
+        >>> answer_log_probability(["<think>", "hm", "</think>", "Yes", "."], [-1.0, -2.0, -3.0, -0.5, -0.25])
+        -0.75
+        >>> answer_log_probability(['{"', "man", '":"', "He", '"}'], [0.0, -9.0, -0.1, -0.25, -3.0])
+        -0.25
+    """
+    text = "".join(tokens)
+    begin = len(text) - len(without_reasoning(text))
+    spans = [(begin, len(text))]
+    if text[begin:].lstrip().startswith("{"):
+        texts = (found for found in STRING.finditer(text, begin) if not found["name"])
+        spans = [(found.start() + 1, found.end("text")) for found in texts]
+    ends = list(accumulate(map(len, tokens)))
+    starts = [end - len(token) for end, token in zip(ends, tokens, strict=True)]
+    values = [
+        value
+        for start, end, value in zip(starts, ends, log_probabilities, strict=True)
+        if any(start < last and end > first for first, last in spans)
+    ]
+    if not values or not all(-math.inf < value <= 1e-4 for value in values):  # rounding may lift a certainty above 0
+        return None
+    return min(0.0, math.fsum(values))
 
 
 def parse_answer(text: str) -> Any:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sqlite3
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairlab.llm.budget import Spent
@@ -19,6 +21,8 @@ FORMAT = 1
 LEASE = 3600.0  # seconds until the claim of an apparently live process lapses; its pid may have been reused
 FAILURES = """CREATE TABLE IF NOT EXISTS failures
 (key TEXT PRIMARY KEY, request TEXT, reply TEXT, checksum TEXT) WITHOUT ROWID;"""
+JOBS = """CREATE TABLE IF NOT EXISTS jobs
+(file TEXT PRIMARY KEY, url TEXT, id TEXT, keys TEXT) WITHOUT ROWID;"""
 TABLES = """
 CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, request TEXT, reply TEXT, checksum TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS attempts (
@@ -32,6 +36,23 @@ CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, owner TEXT, pid INTEGER
 """
 SUMS = "COALESCE(SUM(calls),0), COALESCE(SUM(prompt_tokens),0), COALESCE(SUM(completion_tokens),0), \
 COALESCE(SUM(seconds),0), COALESCE(SUM(dollars),0)"
+
+
+@dataclass(frozen=True)
+class RecordedJob:
+    """Batch job at a server whose answers are not recorded yet.
+
+    Attributes:
+        file: Identifier of its file of requests at the server.
+        url: Address that the requests are for.
+        id: Identifier of the job, or an empty string before its creation was confirmed.
+        keys: Names of its requests.
+    """
+
+    file: str
+    url: str
+    id: str
+    keys: frozenset[str]
 
 
 class Ledger:
@@ -63,7 +84,8 @@ class Ledger:
             if version != FORMAT:
                 raise FairlabError(f"{self.path} is no ledger of this version of fairlab; choose another llm.ledger")
             if not read_only:
-                self.database.execute(FAILURES)  # ledgers of earlier versions lack this table
+                self.database.execute(FAILURES)  # ledgers of earlier versions lack these tables
+                self.database.execute(JOBS)
 
     def _open(self) -> sqlite3.Connection:
         if self.read_only:
@@ -87,7 +109,9 @@ class Ledger:
         new = self.path.with_name(f".{self.path.name}.{self.owner}")
         try:
             with closing(sqlite3.connect(new)) as database:
-                database.executescript(f"PRAGMA journal_mode=WAL; {TABLES} {FAILURES} PRAGMA user_version={FORMAT};")
+                database.executescript(
+                    f"PRAGMA journal_mode=WAL; {TABLES} {FAILURES} {JOBS} PRAGMA user_version={FORMAT};"
+                )
             with suppress(FileExistsError):
                 os.link(new, self.path)
         finally:
@@ -198,6 +222,23 @@ class Ledger:
                 database.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", row)
             database.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self.owner))
         return standing or reply
+
+    def keep_job(self, job: RecordedJob) -> None:
+        """Record a batch job, or what is new about it."""
+        row = (job.file, job.url, job.id, json.dumps(sorted(job.keys)))
+        with self._one_sentence():
+            self.database.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?)", row)
+
+    def forget_job(self, job: RecordedJob) -> None:
+        """Forget a batch job, whose answers are recorded or which has none."""
+        with self._one_sentence():
+            self.database.execute("DELETE FROM jobs WHERE file = ?", (job.file,))
+
+    def jobs(self, url: str) -> list[RecordedJob]:
+        """Return the batch jobs at an address."""
+        with self._one_sentence():
+            rows = self.database.execute("SELECT * FROM jobs WHERE url = ? ORDER BY file", (url,)).fetchall()
+        return [RecordedJob(file, at, id, frozenset(json.loads(keys))) for file, at, id, keys in rows]
 
     def spent(self) -> Spent:
         """Return the total spending of all processes."""

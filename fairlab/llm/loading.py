@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 from fairlab.llm.budget import Budget, Price
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
+from fairlab.llm.prices import listed_price
 from fairlab.types import Count, FairlabError, Natural, Positive
+
+LISTED = "listed"  # price of the table of published ones
 
 
 def load_server(
@@ -18,13 +22,14 @@ def load_server(
     api_key_env: str | None,
     concurrency: Count,
     token_limit_key: str,
-    price: Mapping[str, float] | None,
+    price: Mapping[str, float] | Literal["listed"] | None,
     budget: Mapping[str, float | None],
     ledger: str,
     extra: Mapping[str, Any] | None = None,
     reply_tokens: Count | None = None,
     tokens_per_minute: Count | None = None,
     probe_above: Natural | None = None,
+    batch: bool = False,
     total_timeout: Positive = 300.0,
 ) -> LLM:
     """Create a client of an OpenAI-compatible server.
@@ -35,22 +40,26 @@ def load_server(
         api_key_env: Name of the environment variable that holds the API key, or None to send no key.
         concurrency: Maximum number of requests in flight.
         token_limit_key: Name of the server's parameter for the maximum reply length.
-        price: Prices ``{input: ..., output: ...}`` in dollars per million tokens, or None if the model is free or its
-            price is unknown.
+        price: Prices ``{input: ..., output: ...}`` in dollars per million tokens, ``listed`` for those of
+            :mod:`fairlab.llm.prices`, or None if the model is free or its price is unknown.
         budget: Bounds ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
         ledger: File of the answers, which is created if it is missing.
         extra: Additional parameters of every request, sent unchanged, such as ``{reasoning_effort: low}``.
         reply_tokens: Maximum tokens of every reply, including reasoning, or None to use each request's own limit.
         tokens_per_minute: Maximum tokens of prompts and replies per minute, or None for no limit.
         probe_above: Number of calls above which a first one is made alone, or None for no such call.
+        batch: Whether requests are sent as batch jobs, at half the price and answered within a day.
         total_timeout: Maximum duration of a call, in seconds.
 
     Raises:
         FairlabError: If a value is invalid.
     """
+    from fairlab.llm.batch_server import BatchServer
     from fairlab.llm.server import Server
 
-    server = Server(
+    opened = Ledger(ledger)
+    kind = partial(BatchServer, ledger=opened) if batch else Server
+    server = kind(
         base_url,
         model,
         api_key_env=api_key_env,
@@ -62,9 +71,9 @@ def load_server(
     return LLM(
         server,
         model,
-        Ledger(ledger),
+        opened,
         budget=as_budget(budget),
-        price=as_price(price),
+        price=as_price(price, base_url, model),
         extra=extra,
         reply_tokens=reply_tokens,
         tokens_per_minute=tokens_per_minute,
@@ -158,14 +167,23 @@ def as_budget(values: Mapping[str, Any]) -> Budget:
     return Budget(**values)
 
 
-def as_price(values: Mapping[str, float] | None) -> Price | None:
+def as_price(values: Mapping[str, float] | Literal["listed"] | None, base_url: str, model: str) -> Price | None:
     """Return the prices of a configuration, or None without any.
+
+    Args:
+        values: Prices of the configuration, ``listed``, or None.
+        base_url: Address of the server, by whose host ``listed`` looks for the price.
+        model: Name of the model there.
 
     Raises:
         FairlabError: If a price is missing or invalid.
     """
     if values is None:
         return None
+    if values == LISTED:
+        return listed_price(base_url, model)
+    if isinstance(values, str):
+        raise FairlabError(f"llm.price must be listed, null or {{input: ..., output: ...}}, not {values}")
     if not {"input", "output"} <= set(values) <= {"input", "output", "cached"}:
         raise FairlabError("llm.price needs input and output, and may have cached, in dollars per million tokens")
     return Price(**values)

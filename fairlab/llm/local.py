@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fairlab.backbones.loading import DTYPES, find_weights, held_weights
 from fairlab.checks.time_limits import TooSlow, time_limit
 from fairlab.files import sha256
-from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request, without_reasoning
+from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request, answer_log_probability, without_reasoning
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class Local:
     """
 
     workers = 1
+    in_jobs = False
 
     def __init__(
         self,
@@ -141,6 +142,7 @@ class Local:
         inputs = tokenizer.pad({"input_ids": prompts}, return_tensors="pt").to(model.device)
         ids, mask = inputs["input_ids"], inputs["attention_mask"]
         longest = max(request.max_tokens for request in requests)
+        sampling = SeededSampling(requests)
         started = time.perf_counter()
         with torch.inference_mode():
             generated = model.generate(
@@ -152,15 +154,16 @@ class Local:
                 top_p=None,
                 top_k=None,
                 pad_token_id=tokenizer.pad_token_id,
-                logits_processor=LogitsProcessorList([SeededSampling(requests)]),
+                logits_processor=LogitsProcessorList([sampling]),
             )
         seconds = (time.perf_counter() - started) / len(requests)
         ending = model.generation_config.eos_token_id
         ends = {tokenizer.eos_token_id, *(ending if isinstance(ending, list) else [ending])}
         replies = generated[:, ids.shape[1] :].tolist()
+        values = sampling.log_probabilities(generated)
         return [
-            _attempt(tokenizer, reply, ends, request, len(prompt), seconds)
-            for reply, request, prompt in zip(replies, requests, prompts, strict=True)
+            _attempt(tokenizer, reply, ends, request, len(prompt), seconds, of_reply)
+            for reply, request, prompt, of_reply in zip(replies, requests, prompts, values, strict=True)
         ]
 
 
@@ -179,6 +182,9 @@ class SeededSampling:
 
         self.requests = requests
         self.generators = [torch.Generator().manual_seed(_seed(request)) for request in requests]
+        self.kept = any(request.log_probabilities for request in requests)
+        self.steps: list[Tensor] = []  # log-probabilities (rows,) of the tokens of finished steps
+        self.last: Tensor | None = None  # log-probabilities (rows, vocabulary) of the current step
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """Return scores whose argmax is the next token.
@@ -189,6 +195,9 @@ class SeededSampling:
         from transformers import TopPLogitsWarper
 
         scores = scores.float().clone()
+        self._keep(input_ids)
+        if self.kept:
+            self.last = scores.log_softmax(dim=-1)
         for row, (request, generator) in enumerate(zip(self.requests, self.generators, strict=True)):
             if not request.temperature:
                 continue
@@ -198,6 +207,23 @@ class SeededSampling:
             uniform = torch.rand(logits.shape, generator=generator, dtype=torch.float64).clamp_min(1e-300)
             scores[row] = (logits.double() - (-uniform.log()).log().to(logits.device))[0].float()
         return scores
+
+    def _keep(self, input_ids: Tensor) -> None:
+        """Keep the log-probability of the token that the last step added, before any sampling."""
+        if self.last is not None:
+            self.steps.append(self.last.gather(1, input_ids[:, -1:])[:, 0])
+
+    def log_probabilities(self, generated: Tensor) -> list[list[float]]:
+        """Return the log-probability of each generated token per row; empty lists if no request asked for them.
+
+        Args:
+            generated: Prompts with the generated tokens (rows, tokens).
+        """
+        import torch
+
+        self._keep(generated)
+        self.last = None
+        return torch.stack(self.steps, dim=1).tolist() if self.steps else [[] for _ in self.requests]
 
 
 def _seed(request: Request) -> int:
@@ -244,13 +270,20 @@ def _chat(tokenizer: Any, request: Request) -> str:
 
 
 def _attempt(
-    tokenizer: Any, ids: list[int], ends: set[int | None], request: Request, prompt_tokens: int, seconds: float
+    tokenizer: Any,
+    ids: list[int],
+    ends: set[int | None],
+    request: Request,
+    prompt_tokens: int,
+    seconds: float,
+    values: list[float],
 ) -> Attempt:
     """Return the attempt of one row: its tokens up to the end token or its own limit."""
     length = next((place for place, token in enumerate(ids) if token in ends), len(ids))
     ended = length < len(ids)
     text = without_reasoning(tokenizer.decode(ids[: min(length, request.max_tokens)], skip_special_tokens=True))
     cut = not ended or length > request.max_tokens
+    tokens = [tokenizer.decode([token]) for token in ids[: min(length, len(values))]]
     return Attempt(
         ExchangeOutcome.TRUNCATED if cut else ExchangeOutcome.OK,
         text=text,
@@ -258,4 +291,5 @@ def _attempt(
         prompt_tokens=prompt_tokens,
         completion_tokens=min(length, request.max_tokens),
         seconds=seconds,
+        log_probability=answer_log_probability(tokens, values[: len(tokens)]) if request.log_probabilities else None,
     )

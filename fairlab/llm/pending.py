@@ -50,6 +50,7 @@ class PendingCall:
             prompt_tokens=sum(attempt.prompt_tokens for attempt in self.attempts),
             completion_tokens=sum(attempt.completion_tokens for attempt in self.attempts),
             seconds=sum(attempt.seconds for attempt in self.attempts),
+            log_probability=last.log_probability,
         )
 
     def next_wait(self, reached: bool) -> float | None:

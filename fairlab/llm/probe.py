@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fairlab.llm.budget import Forecast, Price
+from fairlab.llm.budget import SHARE, Forecast, Price
 from fairlab.llm.exchange import Reply
 from fairlab.types import FairlabError
 
@@ -31,7 +31,9 @@ def refuse_probes(name: str, replies: Mapping[str, Reply], calls: int) -> None:
     )
 
 
-def expectation(probe: Reply, rest: Forecast, workers: int, price: Price | None, pace: int | None) -> str:
+def expectation(
+    probe: Reply, rest: Forecast, workers: int, price: Price | None, pace: int | None, *, in_jobs: bool = False
+) -> str:
     """Describe the expected price and duration of a job, if its replies are like that of the probe.
 
     Args:
@@ -40,14 +42,19 @@ def expectation(probe: Reply, rest: Forecast, workers: int, price: Price | None,
         workers: Number of concurrent calls.
         price: Price of tokens, or None if it is unknown.
         pace: Maximum number of tokens per minute, or None for no limit.
+        in_jobs: Whether the calls are sent as batch jobs.
     """
     completion_tokens = rest.calls * probe.completion_tokens
     seconds = rest.calls * probe.seconds / workers
     if pace is not None:
         seconds = max(seconds, (rest.prompt_tokens + completion_tokens) / pace * 60)
-    cost = f"${price.dollars(rest.prompt_tokens, completion_tokens):.2f}" if price else "no price configured"
+    duration = f"{seconds / 60:.1f} minutes"
+    share = 1.0
+    if in_jobs:
+        duration, share = "up to a day as a batch job", SHARE
+    dollars = share * price.dollars(rest.prompt_tokens, completion_tokens) if price else None
+    cost = "cost unknown without llm.price" if dollars is None else f"${dollars:.2f}"
     return (
         f"answered a first call in {probe.seconds:.1f} s; {rest.calls} more calls are expected to take "
-        f"{seconds / 60:.1f} minutes, {rest.prompt_tokens} prompt tokens and {completion_tokens} completion tokens, "
-        f"{cost}"
+        f"{duration}, {rest.prompt_tokens} prompt tokens and {completion_tokens} completion tokens, {cost}"
     )

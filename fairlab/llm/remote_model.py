@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -41,7 +41,7 @@ def load_remote(
     *,
     api_key_env: str | None = None,
     concurrency: Count = 16,
-    price: Mapping[str, float] | None = None,
+    price: Mapping[str, float] | Literal["listed"] | None = None,
     budget: Mapping[str, float | None] | None = None,
     ledger: str = LEDGER,
     extra: Mapping[str, Any] | None = None,
@@ -58,8 +58,8 @@ def load_remote(
         model: Name of the model as the server calls it; empty takes the only one that it lists.
         api_key_env: Name of the environment variable that holds the API key, or None to send no key.
         concurrency: Maximum number of requests in flight.
-        price: Prices ``{input: ..., output: ...}`` in dollars per million tokens, or None if the model is free or its
-            price is unknown.
+        price: Prices ``{input: ..., output: ...}`` in dollars per million tokens, ``listed`` for those of
+            :mod:`fairlab.llm.prices`, or None if the model is free or its price is unknown.
         budget: Bounds ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
         ledger: File of the answers, which is created if it is missing.
         extra: Additional parameters of every request, sent unchanged.
@@ -82,7 +82,7 @@ def load_remote(
             name,
             opened,
             budget=as_budget(budget or {}),
-            price=as_price(price),
+            price=as_price(price, base_url, name),
             retries=1,
             repairs=0,
             extra={"endpoint": endpoint.url, **(extra or {})},

@@ -37,6 +37,7 @@ class ServedModel:
     """
 
     batch_size = 1
+    in_jobs = False
 
     def __init__(
         self,

@@ -9,14 +9,23 @@ from dataclasses import replace
 from typing import Any
 
 from fairlab.llm.endpoint import Answer, Endpoint, token_count
-from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request, estimated_tokens, without_reasoning
+from fairlab.llm.exchange import (
+    Attempt,
+    ExchangeOutcome,
+    Request,
+    answer_log_probability,
+    estimated_tokens,
+    without_reasoning,
+)
 
 log = logging.getLogger(__name__)
 # Ways to request JSON of a schema, in the order tried: OpenAI's, llama.cpp's, JSON without a schema (older models such
 # as gpt-3.5-turbo), and no parameter. The last two rely on the prompt and on the check of the reply.
 SCHEMA_FORMS = ("json_schema", "json_object with schema", "json_object", "prompt alone")
 TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")  # names of the reply limit: the older one and OpenAI's newer one
-OPTIONAL = ("temperature", "top_p", "seed")  # parameters that are omitted if a server refuses them
+LOG_PROBABILITIES, ALTERNATIVES = "logprobs", "top_logprobs"
+# Parameters that are omitted if a server refuses them.
+OPTIONAL = ("temperature", "top_p", "seed", ALTERNATIVES, LOG_PROBABILITIES)
 PATIENCE = 2  # bare 500s for one form before the next is tried; an explicit refusal counts immediately
 
 
@@ -70,6 +79,10 @@ class Server(Endpoint):
         for name in ("temperature", "top_p", "seed"):
             if (value := getattr(request, name)) is not None and name not in self.left_out:
                 payload[name] = value
+        if request.log_probabilities and LOG_PROBABILITIES not in self.left_out:
+            payload[LOG_PROBABILITIES] = True
+            if ALTERNATIVES not in self.left_out:
+                payload[ALTERNATIVES] = 1  # llama-cpp-python gives no log-probabilities without it
         if form == "json_schema":
             wrapped = {"name": "answer", "strict": True, "schema": request.schema}
             payload["response_format"] = {"type": "json_schema", "json_schema": wrapped}
@@ -122,6 +135,7 @@ class Server(Endpoint):
             completion_tokens=completion_tokens,
             seconds=seconds,
             cached_tokens=token_count(details, "cached_tokens", 0),
+            log_probability=_log_probability(choice),
         )
 
     def _warn_of_other_model(self, body: Any) -> None:
@@ -134,7 +148,9 @@ class Server(Endpoint):
         """Convert a response with a status other than 200 to an attempt, and adapt to what the server refuses."""
         status, said = answer.status, self.said(answer)
         attempt = self.refusal(answer, seconds)
-        if status in (400, 422) and self._without_parameter(answer.body, said, payload):
+        # llama-cpp-python answers 500 where it was started without the logits of all tokens.
+        names = status in (400, 422) or (status == 500 and LOG_PROBABILITIES in payload and LOG_PROBABILITIES in said)
+        if names and self._without_parameter(answer.body, said, payload):
             return replace(attempt, outcome=ExchangeOutcome.PARAMETER_REFUSED)
         if form and status in (400, 422, 500) and self._other_form(form, status, answer.text):
             return replace(attempt, outcome=ExchangeOutcome.SCHEMA_FORM_REFUSED)
@@ -179,3 +195,12 @@ class Server(Endpoint):
         self.strikes = 0
         self.forms = self.forms[1:] or SCHEMA_FORMS
         return self.forms != SCHEMA_FORMS  # if all forms are refused, the form is not the cause
+
+
+def _log_probability(choice: Mapping[str, Any]) -> float | None:
+    """Return the log-probability of an answer, or None if the server does not give those of its tokens."""
+    try:
+        found = [(str(one["token"]), float(one["logprob"])) for one in choice["logprobs"]["content"]]
+    except (KeyError, TypeError, ValueError):
+        return None
+    return answer_log_probability([token for token, _ in found], [value for _, value in found])

@@ -29,10 +29,11 @@ from fairlab.backbones.adapters import (
 )
 from fairlab.backbones.backbone import Backbone, body
 from fairlab.backbones.causal_lm import CausalLM
-from fairlab.backbones.quantization import dequantize, quantize, refuse_without_cuda
+from fairlab.backbones.quantization import dequantize, is_in_4_bits, quantize, refuse_without_cuda
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.block_collator import PackedBatch
 from fairlab.data.entries import Entries
+from fairlab.data.instructions import Instructions
 from fairlab.distributed import BatchShare
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.methods.optimizing import linear
@@ -46,8 +47,9 @@ class CausalLMTuning(Trained):
 
     The loss is the mean cross-entropy over the tokens of a batch, each conditioned on the earlier tokens of its own
     entry. Entries share a block, but neither attention nor positions cross entries, and the first token of an entry is
-    not predicted from the last token of another. The end of an entry is not trained. Dropout is off, except that of
-    the adapters.
+    not predicted from the last token of another. The end of an entry is not trained; of instructions
+    (:class:`fairlab.data.instructions.Instructions`) the answers alone are, with their end tokens. Dropout is off,
+    except that of the adapters.
 
     A checkpoint holds the trained weights alone; the other weights are the ones the run starts from.
 
@@ -59,8 +61,9 @@ class CausalLMTuning(Trained):
         adapter_dropout: Share of the adapters' inputs that is dropped in training, from 0 to below 1.
         targets: Names of the adapted layers, such as ``[q_proj, v_proj]``, or ``all-linear``.
         bias: Biases that are trained with the adapters: ``none``, ``all`` or ``lora_only``.
-        quantize: Whether the frozen linear layers are kept in 4 bits during training (QLoRA); requires CUDA. The
-            adapters are then merged into the dequantized 4-bit values.
+        quantize: Whether the frozen linear layers are kept in 4 bits during training (QLoRA); requires CUDA. A model
+            that is in memory already is quantized there. The adapters are then merged into the dequantized 4-bit
+            values.
         checkpointing: Whether activations are recomputed in the backward pass, which uses less memory and takes about a
             third more time.
         lr: Peak learning rate of AdamW; it rises linearly over ``warmup`` and decays linearly to 0.
@@ -144,7 +147,8 @@ class CausalLMTuning(Trained):
         if self.quantize:
             if self.device_mesh is not None:
                 raise FairlabError("4-bit weights are not sharded; give trainer=ddp, or method.quantize=false")
-            quantize(model)
+            if not is_in_4_bits(model):
+                quantize(model)
         torch.manual_seed(self.seed)
         if self.lora is not None:
             add_adapters(model, self.lora)
@@ -219,7 +223,7 @@ class CausalLMTuning(Trained):
 
         ``folder/adapters`` holds them in PEFT's own format, for the unchanged base model.
         """
-        data: Entries = self.trainer.datamodule  # type: ignore[attr-defined]
+        data: Entries | Instructions = self.trainer.datamodule  # type: ignore[attr-defined]
         self.encoder.entries = len(data.texts["train"])
         model = self.encoder.model
         if self.checkpointing:

@@ -43,7 +43,8 @@ COLUMNS = {
     "summary": "what made the shorter ones",
     "perturbability": "how likely the text is to hold demographic information",
     "check": "what the verifiers found",
-    "confidence": "the language model's own",
+    "confidence": "the language model's own, or measured as confidence_by says",
+    "confidence_by": "where the confidence is from: tokens is the probability of the whole answer",
     "fallback_from": "why the first rewriter's versions were not taken",
 }
 

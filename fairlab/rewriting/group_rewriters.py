@@ -13,6 +13,7 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import SAID
 from fairlab.metrics.polarity import Polarity
 from fairlab.protocols import Rewriter
+from fairlab.rewriting.by_llm.agreement import with_agreement
 from fairlab.rewriting.by_llm.kept_facts import FACT_LOST, lost_fact
 from fairlab.rewriting.by_llm.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
 from fairlab.rewriting.english.mentions import UNALIGNED, Unaligned
@@ -186,6 +187,8 @@ class LLMGroups:
             restarted; ``reject`` excludes them with the reason.
         facts: Whether a version that loses a number or a name of its text is rejected; see
             :mod:`fairlab.rewriting.by_llm.kept_facts`.
+        log_probabilities: Whether the probability of an answer's tokens is requested as its confidence; without it the
+            model's own word is taken.
 
     Raises:
         FairlabError: There is no language model, or the value of ``unanswered`` is unknown.
@@ -214,6 +217,7 @@ class LLMGroups:
         stage: str = "groups",
         unanswered: Literal["stop", "reject"] = "stop",
         facts: bool = True,
+        log_probabilities: bool = True,
     ) -> None:
         if llm is None:
             raise FairlabError("rewriter=llm asks a language model; add llm=local, openai, gemini, vllm or replay")
@@ -223,7 +227,12 @@ class LLMGroups:
         self.lexicon = lexicon
         self.llm = llm
         self.rewriter = LLMRewriter(
-            llm, group_prompt=prompt, temperature=temperature, polarity=Polarity(lexicon), nearest=nearest
+            llm,
+            group_prompt=prompt,
+            temperature=temperature,
+            polarity=Polarity(lexicon),
+            nearest=nearest,
+            log_probabilities=log_probabilities,
         )
         self.examples = examples
         self.stage = stage
@@ -268,6 +277,23 @@ class LLMGroups:
         self._refuse_unanswered(made)
         return self._with_facts(texts, made)
 
+    def agreed(self, made: Sequence[tuple[str, Versions]], samples: int) -> list[Versions]:
+        """Return versions of texts with the share of sampled answers that agree as their confidence.
+
+        Args:
+            made: Texts with the versions that :meth:`groups` gave.
+            samples: Number of further answers per text.
+        """
+        return with_agreement(
+            self.rewriter,
+            made,
+            samples,
+            stage=f"{self.stage}, samples",
+            axis=self.lexicon.axis,
+            attributes=self.lexicon.attributes,
+            examples=self.examples,
+        )
+
     def _with_facts(
         self, texts: Sequence[str], made: Sequence[Versions | NotRewritten]
     ) -> list[Versions | NotRewritten]:
@@ -288,7 +314,13 @@ class LLMGroups:
         ]
         made = self.rewriter.targets(asked, stage="perturbation")
         self._refuse_unanswered(made)
-        return made
+        if self.free is None:
+            return made
+        faults = [
+            lost_fact(one.text, {one.target: text}, self.free) if isinstance(text, str) else ""
+            for one, text in zip(asked, made, strict=True)
+        ]
+        return [NotRewritten(FACT_LOST, fault) if fault else text for fault, text in zip(faults, made, strict=True)]
 
     def _refuse_unanswered(self, made: Sequence[object]) -> None:
         lost = [one for one in made if isinstance(one, NotRewritten) and one.outcome not in SAID]

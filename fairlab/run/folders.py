@@ -29,7 +29,7 @@ NOT_COMPARED = re.compile(
     r"(ckpt|before|strict|output|dry_run|calibrate|push|license|num_proc|engine|rewriter\.unanswered|processes|logger"
     r"|trainer\.(devices|num_nodes|compile)"
     r"|llm\.(base_url|program|port|api_key_env|concurrency|tokens_per_minute|probe_above|total_timeout|price|budget"
-    r"|ledger))(\.|$)"
+    r"|batch|ledger))(\.|$)"
 )
 
 

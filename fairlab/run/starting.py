@@ -8,10 +8,15 @@ from omegaconf import DictConfig, OmegaConf
 
 from fairlab.backbones.hub import licence_in
 from fairlab.backbones.loading import find_weights, weights_facts
+from fairlab.backbones.quantization import NOT_IN_4_BITS
 from fairlab.checks.escapes import print_escaped
+from fairlab.checks.values import TARGET
 from fairlab.record import Record
-from fairlab.run.config.build import build, plain
+from fairlab.run.config.backbone_nodes import LOAD
+from fairlab.run.config.build import as_config, build, plain
 from fairlab.types import FairlabError
+
+IN_4_BITS = "fairlab.backbones.quantization.load_in_4_bits"  # loader in the place of LOAD
 
 
 class Pretrained:
@@ -23,7 +28,7 @@ class Pretrained:
 
     def __init__(self, config: DictConfig) -> None:
         self.config = config
-        self.model = build(config.backbone)
+        self.model = build(_loaded_as(config))
 
     def announcement(self, data: dict[str, Any], parts: int) -> str:
         """Return a sentence on the training data and the number of items per step."""
@@ -53,6 +58,19 @@ class Pretrained:
 
     def write(self, record: Record) -> None:
         """Add no files to the exported model."""
+
+
+def _loaded_as(config: DictConfig) -> DictConfig:
+    """Return the configuration by which a backbone is loaded: in 4 bits if the method keeps it so.
+
+    Weights that are only loaded whole, such as those of a GGUF file, are quantized by the method.
+    """
+    node, method = config.backbone, config.get("method")
+    if not (method and method.get("quantize")) or node.get(TARGET) != LOAD:
+        return node
+    if any(node.get(name) is not None for name in NOT_IN_4_BITS):
+        return node
+    return as_config({**plain(node), TARGET: IN_4_BITS})
 
 
 class SourceClassifiers:

@@ -1,6 +1,8 @@
 """Low-rank adapters: merged weights against peft's own forward pass, and the adapters that come with fairlab."""
 
 import copy
+import json
+import re
 
 import peft
 import pytest
@@ -228,3 +230,34 @@ def test_the_dropout_of_adapters_is_on_in_training_alone(tiny_folders):
         assert torch.equal(model(input_ids=ids).logits, model(input_ids=ids).logits)
         adapters.drop_inputs(model)
         assert not torch.equal(model(input_ids=ids).logits, model(input_ids=ids).logits)
+
+
+def test_transformers_loads_the_folder_and_names_and_settings_are_those_that_vllm_reads(tiny_folders, tmp_path):
+    """vLLM reads ``peft_type``, r, alpha and targets, takes no trained bias, and tells a module by its tensors' names.
+
+    Source: vllm/lora/peft_helper.py and ``parse_fine_tuned_lora_name`` in vllm/lora/utils.py.
+    """
+    folder, lora = tiny_folders["llama"], SCALED
+    model = trained_causal(folder, lora)
+    ids = torch.arange(5, 29).reshape(3, 8)
+    with torch.no_grad():
+        expected = model(input_ids=ids).logits
+    adapters.save_peft_folder(model, lora, tmp_path / "adapters")
+    with torch.no_grad():
+        loaded = AutoModelForCausalLM.from_pretrained(tmp_path / "adapters")  # finds the base by its name
+        torch.testing.assert_close(loaded(input_ids=ids).logits, expected, atol=1e-5, rtol=1e-4)
+    config = json.loads((tmp_path / "adapters" / "adapter_config.json").read_text())
+    read = {name: config[name] for name in ("peft_type", "r", "lora_alpha", "target_modules", "bias", "use_dora")}
+    assert read | {"target_modules": sorted(read["target_modules"])} == {
+        "peft_type": "LORA",
+        "r": 4,
+        "lora_alpha": 16,
+        "target_modules": ["q_proj", "v_proj"],
+        "bias": "none",
+        "use_dora": False,
+    }
+    assert not config["modules_to_save"]
+    names = load_file(tmp_path / "adapters" / "adapter_model.safetensors")
+    layer = r"base_model\.model\.model\.layers\.[01]\.self_attn\.[qv]_proj\.lora_[AB]\.weight"
+    assert len(names) == 8
+    assert all(re.fullmatch(layer, name) for name in names)

@@ -13,6 +13,7 @@ from omegaconf import OmegaConf
 
 from fairlab.data.groups import read_groups
 from fairlab.files import sha256
+from fairlab.llm import batch_server
 from fairlab.record import Record
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.run.augmenting.building import build_applied
@@ -29,6 +30,7 @@ from tests.end_to_end.augmenting import (
     write_texts,
 )
 from tests.end_to_end.conftest import kill, tiny_backbone
+from tests.llm.batch_stub import BatchStub
 from tests.llm.stub import Act, Stub, refused, said
 
 CDA = ["+augmentation=cda", "input=texts.jsonl"]
@@ -268,6 +270,24 @@ def test_training_takes_no_augmentation_of_texts(run, small):
     )
 
 
+def test_a_batch_job_makes_the_same_groups_at_half_the_price(tmp_path, monkeypatch):
+    key = "sk-0123456789abcdef"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    monkeypatch.setattr(batch_server, "POLL", 0.01)
+    price = "llm.price={input: 1.0, output: 2.0}"
+    with Stub(by_model) as stub:
+        assert augment_here(*GROUPS, *of_stub(stub, tmp_path), price, "output=out") == 0
+    with BatchStub(by_model) as stub:
+        job = [f"llm.base_url={stub.url}", "llm.model=m", f"llm.ledger={tmp_path}/jobs.sqlite", price]
+        assert augment_here(*GROUPS, "rewriter=llm", "llm=openai", "llm.batch=true", *job, "output=batched") == 0
+    assert rows(tmp_path / "batched") == rows(tmp_path / "out")
+    assert ([len(lines) for lines in stub.uploads], stub.direct) == ([6], [])
+    one, half = (Record.load(tmp_path / name).provenance["ledger"]["groups"] for name in ("out", "batched"))
+    assert half["dollars"] == pytest.approx(one["dollars"] / 2)
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or key.encode() not in path.read_bytes(), path
+
+
 @pytest.mark.parametrize("name", ["cda_text", "perturbed_text"])
 def test_training_takes_an_augmentation_of_running_text(name):
     node = OmegaConf.load(Path(cli.conf_dir()) / "augmentation" / f"{name}.yaml")
@@ -387,7 +407,8 @@ def careless_at_first(payload, nth):
     return rewritten(text)
 
 
-SEARCH = ["+augmentation=prompt_search", "input=texts.jsonl", "search.rounds=3", "output=out"]
+# The stub answers samples as it answers anything, so its own word is what sorts.
+SEARCH = ["+augmentation=prompt_search", "input=texts.jsonl", "search.rounds=3", "output=out", "search.samples=0"]
 
 
 def test_prompt_search_by_rules_unattended(tmp_path):

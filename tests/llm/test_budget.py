@@ -103,7 +103,7 @@ def test_a_forecast_asks_nothing_and_knows_what_is_recorded(ledger_path):
 def test_a_forecast_without_a_price_says_so(ledger_path):
     forecast = LLM(None, "m", Ledger(ledger_path)).forecast([request()])
     assert forecast.dollars is None
-    assert str(forecast).endswith("no price configured")
+    assert str(forecast).endswith("cost unknown without llm.price")
 
 
 def test_money_needs_a_price(ledger_path):

@@ -6,7 +6,13 @@ import pytest
 
 from fairlab.llm.budget import Price
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import ExchangeOutcome, Reply, parse_answer, without_reasoning
+from fairlab.llm.exchange import (
+    ExchangeOutcome,
+    Reply,
+    answer_log_probability,
+    parse_answer,
+    without_reasoning,
+)
 from fairlab.llm.ledger import Ledger, _checksum
 from fairlab.types import FairlabError
 from tests.llm.conftest import GOOD, SCHEMA, behind, request, requests
@@ -44,6 +50,28 @@ def test_an_answer_may_speak_of_tags():
     spoken = {"word": "the </think> tag", "sure": 1}
     assert parse_answer(json.dumps(spoken)) == spoken
     assert without_reasoning("They left.") == "They left."
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        (["Yes", "."], -3.0),
+        (["<think>", "{ no }", "</think>\n", "Yes"], -8.0),
+        (['{"', "a", '": "', "b", '", "', "c", '": "', "d", '"}'], -8.0 - 128.0),  # b and d
+        (['{"a": "x\\"', 'y: z", "b": 1}'], -3.0),  # an escaped quote ends nothing
+        (["Hm.</think>", '{"a": ["', "b", '", "c"]}'], -12.0),
+        (['{"', "a", '":1}'], None),
+        ([], None),
+    ],
+)
+def test_the_log_probability_is_that_of_what_is_said(tokens, expected):
+    values = [-float(2**k) for k in range(len(tokens))]
+    assert answer_log_probability(tokens, values) == expected
+
+
+@pytest.mark.parametrize("value", [0.5, float("nan"), -float("inf")])
+def test_what_is_no_log_probability_gives_none(value):
+    assert answer_log_probability(["Yes"], [value]) is None
 
 
 def reasoned(content, *, field="reasoning_content", finish="stop"):

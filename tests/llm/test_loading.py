@@ -16,6 +16,7 @@ from tests.llm.stub import Stub, said
 SERVERS = {
     "openai": ("https://api.openai.com/v1/chat/completions", "OPENAI_API_KEY"),
     "gemini": ("https://generativelanguage.googleapis.com/v1beta/openai/chat/completions", "GEMINI_API_KEY"),
+    "anthropic": ("https://api.anthropic.com/v1/chat/completions", "ANTHROPIC_API_KEY"),
     "vllm": ("http://localhost:8000/v1/chat/completions", None),
     "local": ("http://localhost:8080/v1/chat/completions", None),
 }
@@ -57,7 +58,7 @@ def test_pace_and_first_call(tmp_path):
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["llm.budget.dollars=5"], r"llm\.budget\.dollars needs a price"),
+        (["llm.budget.dollars=5", "llm.model=unheard-of"], r"llm\.budget\.dollars needs a price"),
         (["llm.price={input: 1}"], r"llm\.price needs input and output"),
         (["+llm.budget.euros=5"], r"no setting 'euros' in llm\.budget; there are: calls, tokens, dollars"),
         (["+llm.tempo=5"], "no setting 'tempo' for load_server"),

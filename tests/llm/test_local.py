@@ -43,6 +43,26 @@ def ask(local, path, asked):
     return LLM(local, local.name, Ledger(path), repairs=0).ask(asked, stage="test")
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_log_probabilities_are_those_of_the_tokens_written(temperature, local, folder, tokenizer, tmp_path):
+    asked = [request(text, max_tokens=6, temperature=temperature, log_probabilities=True) for text in TEXTS]
+    replies = ask(local, tmp_path / "l", asked)
+    model = GPT2LMHeadModel.from_pretrained(folder).eval()
+    checked = 0
+    for text, reply in zip(TEXTS, replies, strict=True):
+        before, written = (tokenizer(one, add_special_tokens=False)["input_ids"] for one in (text + "\n\n", reply.text))
+        if not written or tokenizer.decode(written) != reply.text or len(written) != reply.completion_tokens:
+            continue  # the text of random tokens is not always read back as these
+        with torch.no_grad():
+            logs = model(torch.tensor([before + written])).logits[0].log_softmax(-1)
+        values = [logs[len(before) + k - 1, token].item() for k, token in enumerate(written)]
+        assert reply.log_probability == pytest.approx(sum(values), abs=1e-3)
+        checked += 1
+    assert checked
+    (plain,) = ask(local, tmp_path / "other", [request(TEXTS[0], max_tokens=6)])
+    assert plain.log_probability is None
+
+
 def test_greedy_replies_are_those_of_the_model_one_by_one(local, folder, tokenizer, tmp_path):
     replies = ask(local, tmp_path / "l", [request(text, max_tokens=6) for text in TEXTS])
     model = GPT2LMHeadModel.from_pretrained(folder).eval()

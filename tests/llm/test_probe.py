@@ -88,7 +88,7 @@ def test_no_such_model(ledger_path):
 @pytest.mark.parametrize(
     ("pace", "price", "minutes", "cost"),
     # 120 calls of 2 s by 4 workers are a minute; 12,000 tokens at 3,000 a minute are four.
-    [(None, None, "1.0", "no price configured"), (3000, Price(100.0, 200.0), "4.0", "$1.80")],
+    [(None, None, "1.0", "cost unknown without llm.price"), (3000, Price(100.0, 200.0), "4.0", "$1.80")],
 )
 def test_what_is_expected_by_hand(pace, price, minutes, cost):
     probe = Reply(ExchangeOutcome.OK, "x", "", 1, 40, 50, 2.0)

@@ -319,7 +319,7 @@ def test_what_no_call_can_survive_stops_the_run_at_once(act, message, ledger_pat
 
 def test_a_call_that_is_broken_off_is_counted(ledger_path):
     class Broken:
-        name, workers, batch_size = "m", 1, 1
+        name, workers, batch_size, in_jobs = "m", 1, 1, False
 
         async def __aenter__(self):
             return self

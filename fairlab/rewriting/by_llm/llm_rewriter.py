@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from string import Template
 from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.embedded_encoder import embedded_encoder
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome, Reply, Request, estimated_tokens
 from fairlab.metrics.polarity import Polarity
+from fairlab.rewriting.by_llm.group_prompt import MARKED, TEXTS, WORDS, answer_form, group_task, shown_examples
 from fairlab.rewriting.by_llm.marked import answered_line, counterparts, marked_spans, span_names, with_marks
 from fairlab.rewriting.by_llm.nearest import nearest_examples
-from fairlab.rewriting.by_llm.prompt import Prompt, load_prompt
+from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.rewriting.replacements import replaced, replacements_between
 from fairlab.text.words import Span
 from fairlab.types import NEUTRAL, FairlabError
@@ -24,18 +25,25 @@ if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
 
 CONFIDENCE = "confidence"
-# Meaning of ``answer`` in a prompt: whole versions, the changed words, or the replacements of marked words.
-TEXTS, WORDS, MARKED = FORMS = ("texts", "words", "marked")
+TOKENS, SAMPLES, STATED = "tokens", "samples", "stated"  # origins of a confidence
 SHORT = {"type": "string", "maxLength": 40}  # a replacement; limited because a small model may never stop in one
 LENGTH_FACTOR, LENGTH_EXTRA = 2, 100  # reply length in tokens: factor on the texts' estimate, and extra for JSON
 
 
 @dataclass(frozen=True)
 class Versions:
-    """Versions of a text, neutral first, and the model's confidence in [0, 1], or None for versions made by rules."""
+    """Versions of a text.
+
+    Attributes:
+        versions: Text of each version by its name, neutral first.
+        confidence: Confidence in [0, 1], or None for versions made by rules.
+        confidence_by: Origin of the confidence: ``tokens`` (probability of the whole answer), ``samples`` (share of
+            further answers that agree), or ``stated`` (the model's own word); empty without any.
+    """
 
     versions: dict[str, str]
     confidence: float | None = None
+    confidence_by: str = ""
 
     @property
     def empty(self) -> str:
@@ -76,6 +84,7 @@ class LLMRewriter:
         temperature: Sampling temperature of all requests; 0 is greedy, None uses the server's default.
         polarity: Words of the axis by attribute, for a prompt with marked words; None if there is no such prompt.
         nearest: Number of examples shown with a text, chosen by similarity of meaning; None shows all.
+        log_probabilities: Whether to request the log-probabilities of answers with versions, as their confidence.
 
     Attributes:
         group_prompt, target_prompt: Both prompts as read from their files, with version and SHA-256 for the record.
@@ -93,6 +102,7 @@ class LLMRewriter:
         temperature: float | None = 0.0,
         polarity: Polarity | None = None,
         nearest: int | None = None,
+        log_probabilities: bool = True,
     ) -> None:
         if nearest is not None and nearest < 1:
             raise FairlabError(f"rewriter.nearest must be at least 1, or null for all examples, not {nearest}")
@@ -105,6 +115,7 @@ class LLMRewriter:
             raise FairlabError(f"the prompt {group_prompt} has words marked, and there are none to mark")
         self.polarity = polarity
         self.nearest = nearest
+        self.log_probabilities = log_probabilities
 
     @cached_property
     def _encoder(self) -> Backbone:
@@ -135,7 +146,7 @@ class LLMRewriter:
         """
         requests = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
         replies = self.llm.ask(requests, stage=stage)
-        return [self._versions(text, reply, attributes) for text, reply in zip(texts, replies, strict=True)]
+        return [self.read(text, reply, attributes) for text, reply in zip(texts, replies, strict=True)]
 
     def repaired(
         self,
@@ -167,7 +178,7 @@ class LLMRewriter:
             for request, reply, fault in zip(asked, first, faults, strict=True)
         ]
         replies = self.llm.ask(again, stage=stage)
-        return [self._versions(text, reply, attributes) for text, reply in zip(texts, replies, strict=True)]
+        return [self.read(text, reply, attributes) for text, reply in zip(texts, replies, strict=True)]
 
     def targets(self, asked: Sequence[Target], *, stage: str = "targets") -> list[str | NotRewritten]:
         """Return the rewritten text of each request, in order.
@@ -190,8 +201,8 @@ class LLMRewriter:
         names = (NEUTRAL, *attributes)
         if len(set(names)) < len(names) or CONFIDENCE in names:
             raise FairlabError(f"the attributes {', '.join(attributes)} repeat a name or use a reserved one")
-        task = _group_task(self.group_prompt, axis, attributes)
-        shown = _shown(self.group_prompt, names, examples)
+        task = group_task(self.group_prompt, axis, attributes)
+        shown = shown_examples(self.group_prompt, names, examples)
         turns = {
             example["text"]: (
                 self._asked(example["text"]),
@@ -209,6 +220,7 @@ class LLMRewriter:
                 self._asked(text),
                 _schema(self._wanted(text, names) | {CONFIDENCE: CONFIDENCE_SCHEMA}),
                 room=len(names) * estimated_tokens(text),
+                log_probabilities=self.log_probabilities,
             )
             for text, of_text in zip(texts, of_texts, strict=True)
         ]
@@ -254,7 +266,7 @@ class LLMRewriter:
         }
         return {WORDS: _schema(lines)}
 
-    def _versions(self, text: str, reply: Reply, attributes: Sequence[str]) -> Versions | NotRewritten:
+    def read(self, text: str, reply: Reply, attributes: Sequence[str]) -> Versions | NotRewritten:
         """Return the versions of a text that a reply contains."""
         names = (NEUTRAL, *attributes)
         if self.form == TEXTS:
@@ -268,7 +280,9 @@ class LLMRewriter:
                 return NotRewritten(ExchangeOutcome.WRONG_SCHEMA, str(error))
         else:
             return NotRewritten(reply.outcome, reply.reason)
-        return Versions(versions, float(reply.value[CONFIDENCE]))
+        if reply.log_probability is None:
+            return Versions(versions, float(reply.value[CONFIDENCE]), STATED)
+        return Versions(versions, math.exp(reply.log_probability), TOKENS)
 
     def _lines(self, text: str, words: Any, names: Sequence[str]) -> list[list[str]]:
         """Return the words and their replacements in every version, from a reply in either format."""
@@ -298,7 +312,13 @@ class LLMRewriter:
         ]
 
     def _request(
-        self, task: str, turns: Sequence[tuple[str, str]], text: str, schema: dict[str, Any], room: int
+        self,
+        task: str,
+        turns: Sequence[tuple[str, str]],
+        text: str,
+        schema: dict[str, Any],
+        room: int,
+        log_probabilities: bool = False,
     ) -> Request:
         """Return the request: the task, the examples as earlier turns, then the text."""
         messages = [{"role": "system", "content": task.strip()}]
@@ -309,6 +329,7 @@ class LLMRewriter:
             schema=schema,
             max_tokens=LENGTH_FACTOR * room + LENGTH_EXTRA,
             temperature=self.temperature,
+            log_probabilities=log_probabilities,
         )
 
 
@@ -324,17 +345,6 @@ def _dumps(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def answer_form(prompt: Prompt) -> str:
-    """Return the answer format that a prompt for groups requests.
-
-    Raises:
-        FairlabError: The prompt requests none of the formats.
-    """
-    if (form := prompt.extra.get("answer", TEXTS)) not in FORMS:
-        raise FairlabError(f"answer in the prompt {prompt.name} must be {', '.join(FORMS)}, not {form}")
-    return str(form)
-
-
 def _lines_schema(columns: int) -> dict[str, Any]:
     """Return the schema for lists of a word and its replacement in every version."""
     line = {"type": "array", "items": SHORT, "minItems": columns + 1, "maxItems": columns + 1}
@@ -345,29 +355,6 @@ def _mistake(answer: str, fault: str) -> tuple[dict[str, str], dict[str, str]]:
     """Return the turns that show a model its answer and the fault in it."""
     asked = f"That is not right: {fault}. Reply with the corrected JSON object alone."
     return {"role": "assistant", "content": answer}, {"role": "user", "content": asked}
-
-
-def _group_task(prompt: Prompt, axis: str, attributes: Sequence[str]) -> str:
-    try:
-        line = Template(prompt.extra["version_line"])
-        between = "\n" if answer_form(prompt) == TEXTS else ", "
-        versions = between.join(line.substitute(attribute=attribute) for attribute in attributes)
-        return Template(prompt.task).substitute(axis=axis, versions=versions)
-    except (KeyError, ValueError) as error:
-        raise FairlabError(
-            f"the prompt {prompt.name} needs 'version_line' with $attribute, and only $axis and $versions in 'task': "
-            f"{error}"
-        ) from error
-
-
-def _shown(prompt: Prompt, names: Sequence[str], examples: Sequence[dict[str, str]] | None) -> Sequence[dict[str, str]]:
-    """Return the examples to show: the file's if they have every version; the caller's always."""
-    if examples is None:
-        examples = [example for example in prompt.examples if set(names) <= set(example)]
-    for example in examples:
-        if lacking := [name for name in ("text", *names) if name not in example]:
-            raise FairlabError(f"the example '{example.get('text', '')[:60]}' has no '{lacking[0]}'; add it")
-    return examples
 
 
 def _nonempty(reply: Reply, names: Sequence[str]) -> NotRewritten | None:

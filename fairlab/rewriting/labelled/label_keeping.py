@@ -15,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Reply, Request, estimated_tokens
 from fairlab.protocols import Rewriter
+from fairlab.rewriting.by_llm.kept_facts import lost_fact
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.text.fields import join_fields
 from fairlab.types import FairlabError, NotNegative, Row, Share
@@ -99,6 +100,8 @@ class LLMLabelled:
         temperature: Sampling temperature.
         top_p: Share of the probability mass that is sampled from.
         seed: Seed of the first sample of each text; each further sample uses the next seed.
+        facts: Whether a rewrite that loses a number or a name of its text is left out; see
+            :mod:`fairlab.rewriting.by_llm.kept_facts`.
 
     Raises:
         FairlabError: There is no language model.
@@ -121,12 +124,13 @@ class LLMLabelled:
         temperature: NotNegative = 0.7,
         top_p: Share = 0.9,
         seed: int = 0,
+        facts: bool = True,
     ) -> None:
         if llm is None:
             raise FairlabError("rewriter=llm_labelled asks a language model; add llm=local or another, see --help")
         self.llm = llm
         self.prompt = load_prompt(prompt)
-        self.temperature, self.top_p, self.seed = temperature, top_p, seed
+        self.temperature, self.top_p, self.seed, self.facts = temperature, top_p, seed, facts
         self.provenance = {"rewriter": f"llm {llm.name}", "prompt_sha256": self.prompt.sha256}
 
     def rewrites(self, items: Sequence[Labelled], count: int) -> list[list[str]]:
@@ -138,7 +142,14 @@ class LLMLabelled:
         requests = [self._request(item, self.seed + draw) for item in items for draw in range(count)]
         replies = iter(self.llm.ask(requests, stage=REWRITING))
         said = [[reply.value["text"].strip() for reply in islice(replies, count) if reply.ok] for _ in items]
-        return [list(dict.fromkeys(filter(None, texts))) for texts in said]
+        return [
+            [
+                text
+                for text in dict.fromkeys(texts)
+                if text and not (self.facts and lost_fact(item.text, {"": text}, ()))
+            ]
+            for item, texts in zip(items, said, strict=True)
+        ]
 
     def _request(self, item: Labelled, seed: int) -> Request:
         return Request(

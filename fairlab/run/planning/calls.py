@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from fairlab.llm.budget import Price
+from fairlab.llm.budget import SHARE
 from fairlab.llm.exchange import estimated_tokens
+from fairlab.llm.loading import as_price
 
 EXAMPLES = 60  # tokens of the text itself: our estimate
 REPLY = 100  # tokens of a reply: our estimate
@@ -23,7 +24,7 @@ class Calls:
         calls: Maximum number of calls.
         of: Basis of the count, in words.
         prompt_tokens, completion_tokens: Tokens of all calls, estimated from lengths.
-        dollars: Price; None if no price is configured.
+        dollars: Price; None if it is unknown.
         free: Whether the model runs on the user's own machine.
     """
 
@@ -55,9 +56,9 @@ def calls_of(config: Mapping[str, Any], texts: int | None) -> Calls | None:
         calls = counted * (1 + int(search.get("rounds", 0)))
         of += f", in {search['rounds']} rounds of search at most and once more" if search else ""
     prompt = estimated_tokens(_prompt(str((config.get("rewriter") or {}).get("prompt", "")))) + EXAMPLES
-    prices = llm.get("price")
-    price = Price(**prices) if prices else None
-    dollars = None if price is None else price.dollars(calls * prompt, calls * REPLY)
+    price = as_price(llm.get("price"), str(llm.get("base_url", "")), str(llm.get("model", "")))
+    share = SHARE if llm.get("batch") else 1.0
+    dollars = None if price is None else share * price.dollars(calls * prompt, calls * REPLY)
     free = price is None and not llm.get("api_key_env")
     name = str(llm.get("model") or llm.get("name") or "a recorded ledger")
     return Calls(name, calls, of, calls * prompt, calls * REPLY, dollars, free)

@@ -288,7 +288,7 @@ def _hours(flops: float, mixed: bool, memory: Memory | None, devices: Sequence[D
 
 
 def _asked(calls: Calls) -> str:
-    price = "nothing is paid" if calls.free else "no price configured, give llm.price={input: .., output: ..}"
+    price = "nothing is paid" if calls.free else "cost unknown, give llm.price={input: .., output: ..}"
     price = price if calls.dollars is None else f"about ${calls.dollars:,.2f}"
     return (
         f"{calls.model}, {calls.calls:,} calls for {calls.of}, about {_millions(calls.prompt_tokens)} prompt tokens "
@@ -324,7 +324,7 @@ def _sum(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
     if asked:
         paid = [calls for calls in asked if not calls.free]
         dollars = [calls.dollars for calls in paid]
-        price = "" if not paid else "; a price is not configured for all" if None in dollars else ""
+        price = "" if not paid else "; a price is unknown for some" if None in dollars else ""
         total = f", about ${sum(dollar or 0 for dollar in dollars):,.2f}" if any(dollars) else ""
         lines.append(f"  language models: {sum(calls.calls for calls in asked):,} calls{total}{price}")
         lines.append("    (counted for 1,000 texts where their number is not known)")

@@ -33,7 +33,7 @@ def test_versions_come_back_neutral_first_in_the_order_asked_for(tmp_path):
     turned = {name: SHE[name] for name in ("woman", "confidence", "man", "neutral")}
     with Stub(lambda *_: said(json.dumps(turned))) as stub:
         (made,) = rewriter(stub, tmp_path).groups(["She left."], **GENDER)
-    assert made == Versions({"neutral": "They left.", "man": "He left.", "woman": "She left."}, 0.75)
+    assert made == Versions({"neutral": "They left.", "man": "He left.", "woman": "She left."}, 0.75, "stated")
     assert list(made.versions) == ["neutral", "man", "woman"]
 
 
@@ -184,7 +184,7 @@ def test_a_prompt_may_ask_for_the_words_that_change(tmp_path):
     with Stub(lambda *_: said(json.dumps(answer))) as stub:
         asking = rewriter(stub, tmp_path, group_prompt="counterfactual_words")
         good, bad = asking.groups(["She left.", "It rained."], **GENDER)
-    assert good == Versions({"neutral": "They left.", "man": "He left.", "woman": "She left."}, 0.5)
+    assert good == Versions({"neutral": "They left.", "man": "He left.", "woman": "She left."}, 0.5, "stated")
     assert bad == NotRewritten(ExchangeOutcome.WRONG_SCHEMA, "'She' does not stand in the text")
     messages = stub.payloads[0]["messages"]
     assert "[word as it stands in the text, neutral, man, woman]" in messages[0]["content"]

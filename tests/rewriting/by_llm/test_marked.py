@@ -60,7 +60,7 @@ def test_a_text_by_a_model_that_is_shown_its_words(tmp_path):
         groups = LLMGroups(lexicon=load_lexicon("gender"), llm=llm, prompt="counterfactual_marked")
         (made,) = groups.groups(["His dog barks."])
     assert made == Versions(
-        dict(zip(NAMES, ("Their dog barks.", "His dog barks.", "Her dog barks."), strict=True)), 1.0
+        dict(zip(NAMES, ("Their dog barks.", "His dog barks.", "Her dog barks."), strict=True)), 1.0, "stated"
     )
     messages = stub.payloads[0]["messages"]
     assert messages[-1]["content"] == "[His] dog barks."

@@ -1,0 +1,114 @@
+"""Conversations as a chat model reads them, and which of their characters are its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from fairlab.checks.time_limits import TooSlow, time_limit
+from fairlab.types import FairlabError
+
+MESSAGES, PROMPT, COMPLETION = "messages", "prompt", "completion"
+ROLES = ("system", "user", "assistant")
+ANSWERS = "assistant"
+TEMPLATE_SECONDS = 5.0  # maximum seconds that a chat template may take for a conversation
+
+
+class Dialogue(NamedTuple):
+    """Text that a model reads, and the spans of its answers with the token that ends each.
+
+    Attributes:
+        text: Whole text.
+        answers: Start and end of each answer in the text, in characters.
+        starts: Whether the text begins with the model's start token, if its format has one.
+    """
+
+    text: str
+    answers: tuple[tuple[int, int], ...]
+    starts: bool
+
+
+def read_dialogue(row: Mapping[str, Any], tokenizer: Any) -> Dialogue:
+    """Return the conversation of a row.
+
+    Args:
+        row: Row with ``messages`` (each with ``role`` and ``content``), of which every answer of the assistant is
+            trained on; or with ``prompt`` and ``completion``, of which the completion is. Both are texts, or both lists
+            of messages.
+        tokenizer: Tokenizer of the model. Messages are written by its chat template. Texts are written as they are, and
+            end with its end token.
+
+    Raises:
+        ValueError: The row has no such content.
+        FairlabError: The tokenizer lacks what the row needs, or its template fails.
+    """
+    if MESSAGES in row:
+        return _chat(_messages(row[MESSAGES], MESSAGES), 0, tokenizer)
+    prompt, completion = row.get(PROMPT), row.get(COMPLETION)
+    if isinstance(prompt, str) and isinstance(completion, str):
+        return _plain(prompt, completion, tokenizer)
+    if isinstance(prompt, list) and isinstance(completion, list):
+        before = _messages(prompt, PROMPT)
+        return _chat([*before, *_messages(completion, COMPLETION)], len(before), tokenizer)
+    raise ValueError("it has neither messages, nor prompt and completion as two texts or two lists of messages")
+
+
+def _messages(value: Any, name: str) -> list[dict[str, str]]:
+    if not isinstance(value, list) or not value:
+        raise ValueError(f"its {name} are no list of messages")
+    for one in value:
+        if not isinstance(one, dict) or one.get("role") not in ROLES or not isinstance(one.get("content"), str):
+            raise ValueError(f"a message needs a role of {', '.join(ROLES)}, and a text as content")
+    return [{"role": one["role"], "content": one["content"]} for one in value]
+
+
+def _plain(prompt: str, completion: str, tokenizer: Any) -> Dialogue:
+    if not completion.strip():
+        raise ValueError("its completion is empty")
+    if tokenizer.eos_token is None:
+        raise FairlabError("the tokenizer has no end token, so that a model cannot learn to end; take another backbone")
+    text = prompt + completion
+    end = "" if text.endswith(tokenizer.eos_token) else tokenizer.eos_token
+    return Dialogue(text + end, ((len(prompt), len(text + end)),), True)
+
+
+def _chat(messages: Sequence[dict[str, str]], first: int, tokenizer: Any) -> Dialogue:
+    """Return messages in the chat template, with the answers from the message ``first`` on.
+
+    An answer reaches from the end of the template's beginning of an answer to its end-of-turn token. White space after
+    that belongs to the next turn.
+    """
+    if not tokenizer.chat_template:
+        raise FairlabError("the tokenizer has no chat template; give rows with prompt and completion as texts")
+    places = [k for k, one in enumerate(messages) if k >= first and one["role"] == ANSWERS]
+    if not places:
+        raise ValueError("it has no answer of the assistant")
+    whole = _written(tokenizer, messages)
+    spans = []
+    for k in places:
+        before, until = _written(tokenizer, messages[:k], answer=True), _written(tokenizer, messages[: k + 1])
+        if not (until.startswith(before) and whole.startswith(until.rstrip())):
+            raise FairlabError(
+                "the chat template writes an answer otherwise than it begins one, so that its tokens cannot be told; "
+                "give rows with prompt and completion as texts"
+            )
+        spans.append((len(before), len(until.rstrip())))
+    if not whole[: spans[-1][1]].endswith(tuple(tokenizer.all_special_tokens)):
+        if tokenizer.eos_token is None or spans[-1][1] != len(whole.rstrip()):
+            raise FairlabError("the chat template ends no answer with a special token; take another backbone")
+        whole = whole.rstrip() + tokenizer.eos_token
+        spans[-1] = (spans[-1][0], len(whole))
+    assert all(one[1] <= other[0] for one, other in pairwise(spans))
+    return Dialogue(whole, tuple(spans), False)
+
+
+def _written(tokenizer: Any, messages: Sequence[dict[str, str]], *, answer: bool = False) -> str:
+    try:
+        with time_limit(TEMPLATE_SECONDS):  # a template is a program written by the model's author
+            return str(tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=answer))
+    except TooSlow:
+        said = f"takes longer than {TEMPLATE_SECONDS:g} seconds"
+    except Exception as error:  # any error of the template or of jinja
+        said = f"fails ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
+    raise FairlabError(f"the chat template of {tokenizer.name_or_path} {said}; mend it, or use another model")

@@ -1,0 +1,39 @@
+"""Published prices of providers' models, from a dated table."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from fairlab.llm.budget import Price
+
+TABLE = "prices.yaml"
+DATED = re.compile(r"-\d{4}-?\d{2}-?\d{2}$")  # end of the name of a model's version
+COSTS = ("input", "output", "cached")
+
+
+def listed_price(base_url: str, model: str, today: date | None = None) -> Price | None:
+    """Return the published price of a provider's model, or None if the table has none that holds.
+
+    Args:
+        base_url: Address of the server, whose host names the provider.
+        model: Name of the model there, possibly with the date of its version.
+        today: Day of the calls, or None for the present day.
+    """
+    models = _table().get(urlsplit(base_url).hostname or "", {}).get("models", {})
+    row = models.get(model) or models.get(DATED.sub("", model))
+    if row is None or (today or datetime.now(tz=UTC).date()) > row.get("until", date.max):
+        return None
+    return Price(**{name: float(row[name]) for name in COSTS})
+
+
+@cache
+def _table() -> dict[str, Any]:
+    found = yaml.safe_load((files("fairlab.llm") / TABLE).read_text(encoding="utf-8"))
+    return dict(found)

@@ -1,0 +1,57 @@
+"""What a prompt for groups asks: the form of the answer, its task, and its examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import Template
+
+from fairlab.rewriting.by_llm.prompt import Prompt
+from fairlab.types import FairlabError
+
+# Meaning of ``answer`` in a prompt: whole versions, the changed words, or the replacements of marked words.
+TEXTS, WORDS, MARKED = FORMS = ("texts", "words", "marked")
+
+
+def answer_form(prompt: Prompt) -> str:
+    """Return the answer format that a prompt for groups requests.
+
+    Raises:
+        FairlabError: The prompt requests none of the formats.
+    """
+    if (form := prompt.extra.get("answer", TEXTS)) not in FORMS:
+        raise FairlabError(f"answer in the prompt {prompt.name} must be {', '.join(FORMS)}, not {form}")
+    return str(form)
+
+
+def group_task(prompt: Prompt, axis: str, attributes: Sequence[str]) -> str:
+    """Return the task of a prompt for groups, with the axis and a line per attribute filled in.
+
+    Raises:
+        FairlabError: The file lacks a key, or names something else to be filled in.
+    """
+    try:
+        line = Template(prompt.extra["version_line"])
+        between = "\n" if answer_form(prompt) == TEXTS else ", "
+        versions = between.join(line.substitute(attribute=attribute) for attribute in attributes)
+        return Template(prompt.task).substitute(axis=axis, versions=versions)
+    except (KeyError, ValueError) as error:
+        raise FairlabError(
+            f"the prompt {prompt.name} needs 'version_line' with $attribute, and only $axis and $versions in 'task': "
+            f"{error}"
+        ) from error
+
+
+def shown_examples(
+    prompt: Prompt, names: Sequence[str], examples: Sequence[dict[str, str]] | None
+) -> Sequence[dict[str, str]]:
+    """Return the examples to show: the file's if they have every version; the caller's always.
+
+    Raises:
+        FairlabError: An example of the caller's lacks a version.
+    """
+    if examples is None:
+        examples = [example for example in prompt.examples if set(names) <= set(example)]
+    for example in examples:
+        if lacking := [name for name in ("text", *names) if name not in example]:
+            raise FairlabError(f"the example '{example.get('text', '')[:60]}' has no '{lacking[0]}'; add it")
+    return examples
