@@ -84,7 +84,7 @@ class Audit(Benchmark):
     order: dict[str, list[int]] = field(default_factory=dict)  # pairs as shown: those that the first model changes
     first: list[Quantity] = field(default_factory=list)  # quantities of the first model, to compare later ones with
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     description = DESCRIPTION
 
     def measure(self, backbone: Any, before: Any = None) -> Outcome:
