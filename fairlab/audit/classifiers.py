@@ -38,6 +38,8 @@ class AnyClassifier:
         kind: ``one`` label per text, ``several`` independent labels, a ``score`` without labels, or None if the data
             decides.
         thresholds: Probability from which a label is predicted, by label; others take 0.5.
+        column: Column of the data whose value the model reads as a last field; empty if it reads texts alone.
+        by_chance: Whether the outputs are chances of giving a label, which a draw by hash of the text decides.
     """
 
     name: str
@@ -45,6 +47,8 @@ class AnyClassifier:
     labels: tuple[str, ...] = ()
     kind: Kind | None = None
     thresholds: tuple[tuple[str, float], ...] = ()
+    column: str = ""
+    by_chance: bool = False
 
 
 def as_classifier(model: Any) -> AnyClassifier:
@@ -52,7 +56,8 @@ def as_classifier(model: Any) -> AnyClassifier:
 
     Args:
         model: Folder or hub name of a transformers classifier, folder of a run or of an exported ensemble, address of
-            a served ensemble (``http://...``), ``MODULE:NAME`` of an object in a Python module; or an object: a
+            a served ensemble (``http://...``), ``MODULE:NAME`` of an object in a Python module, or any
+            of these followed by ``@`` and a ``mended.json``; or an object: a
             scikit-learn pipeline, or a function from a list of texts to probabilities. A text of several fields is a
             tuple for a function, and is joined by a space for a pipeline.
 
@@ -86,12 +91,21 @@ def _named(name: str) -> AnyClassifier:
             f"{name} is a pickle, which runs code when it is read; load it in a Python module of yours and give "
             "model=MODULE:NAME"
         )
+    base, at, rule = name.rpartition("@")
+    if at and rule.endswith(".json"):
+        return _mended(base, Path(rule))
     if Path(name).is_dir() and (model_folder(Path(name)) / DESCRIPTION).is_file():
         return _ensemble(name)
     module, colon, attribute = name.partition(":")
     if colon and not Path(name).exists() and attribute.isidentifier():
         return _of_module(module, attribute, name)
     return _loaded(name)
+
+
+def _mended(base: str, rule: Path) -> AnyClassifier:
+    from fairlab.audit.mending import mended, read_rule
+
+    return mended(as_classifier(base), read_rule(rule))
 
 
 def _of_module(module: str, attribute: str, name: str) -> AnyClassifier:

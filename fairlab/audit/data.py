@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fairlab.audit.classifiers import Kind
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows, rows_of_table
-from fairlab.text.labels import as_written, is_missing, label_meant
+from fairlab.text.labels import as_written, in_order, is_missing, label_meant
 from fairlab.types import FairlabError, Row
 
 MOST_LABELS = 100  # distinct values of a label column; more are scores or ids
@@ -140,7 +140,7 @@ def _of_one_column(
     counts = Counter(written)
     if len(counts) < 2:
         raise FairlabError(f"all labels of {name} in '{column}' are '{written[0]}'; give data with two labels or more")
-    names = tuple(labels) or tuple(sorted(counts, key=_in_order))
+    names = tuple(labels) or tuple(sorted(counts, key=in_order))
     if not labels and len(names) > MOST_LABELS:
         raise FairlabError(
             f"'{column}' of {name} has {len(names)} values; give a column of labels, or a model of scores"
@@ -156,13 +156,6 @@ def _of_one_column(
     if kinds == "several":
         truth = np.eye(len(names))[truth.astype(int)]
     return truth, names, kinds
-
-
-def _in_order(value: str) -> tuple[bool, float, str]:
-    try:
-        return False, float(value), value
-    except ValueError:
-        return True, 0.0, value
 
 
 def _place(value: str, names: Sequence[str]) -> int | None:
@@ -192,7 +185,7 @@ def _of_lists(
 ) -> tuple[NDArray[np.float64], tuple[str, ...], Kind]:
     """Return several labels at once, from cells that hold lists of them."""
     held = [[as_written(one) for one in (value if not isinstance(value, str) else [value])] for value in values]
-    names = tuple(labels) or tuple(sorted({one for several in held for one in several}, key=_in_order))
+    names = tuple(labels) or tuple(sorted({one for several in held for one in several}, key=in_order))
     truth = np.zeros((len(rows), len(names)))
     for k, (row, several) in enumerate(zip(rows, held, strict=True)):
         for one in several:

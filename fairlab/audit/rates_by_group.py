@@ -20,13 +20,13 @@ from fairlab.audit.group_rates import (
     group_rates,
     members_of,
 )
+from fairlab.audit.people import FOUND
 from fairlab.benchmarks.readings import Quantity
 from fairlab.metrics.bootstrap import RESAMPLES, percentile_interval, weighted_draws
 from fairlab.metrics.sliced_averages import largest_gap
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
-FOUND = "people"  # beginning of the names of groups that the lexicon found
 
 
 def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple[list[Quantity], list[str]]:

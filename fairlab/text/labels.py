@@ -42,6 +42,19 @@ def label_meant(value: object, known: Iterable[str]) -> str | None:
     return exact.get(text) or folded.get(_folded(text)) or folded.get(_folded(as_written(value)))
 
 
+def in_order(label: str) -> tuple[bool, float, str]:
+    """Return the key by which labels are sorted: numbers by size, then words.
+
+    Example:
+        >>> sorted(["10", "b", "9", "a"], key=in_order)
+        ['9', '10', 'a', 'b']
+    """
+    try:
+        return False, float(label), label
+    except ValueError:
+        return True, 0.0, label
+
+
 def is_missing(value: object) -> bool:
     """Return whether a cell holds no label: None, not a number, or one of :data:`MISSING` in any case."""
     return str(value).strip().casefold() in MISSING
