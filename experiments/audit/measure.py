@@ -3,8 +3,8 @@
     FAIRLAB_DATA=... python -m experiments.audit.measure [NAME...]
 
 Each is a scikit-learn pipeline of word counts and a logistic regression, trained on training rows and audited on rows
-that it was not trained on. Records go to ``records/NAME``, and forty pairs of each whose prediction changes to
-``flips/NAME.csv``.
+that it was not trained on. ``sheets/NAME.csv`` holds the rewrites that were read, up to a hundred of each axis. Records
+go to ``records/NAME``, and forty pairs of each whose prediction changes to ``flips/NAME.csv``.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def mended() -> None:
         "plain": pipeline().fit(train["text"], train["label"]),
         "with copies": pipeline().fit(both["text"], both["label"]),
     }
-    found = fairlab.audit(models, measured, mode="lexical", **settings)
+    sheet = str(FOLDER / "sheets" / "biographies.csv")
+    found = fairlab.audit(models, measured, mode="lexical", sheet=sheet, **settings)
     print("mended", found, sep="\n", flush=True)
     found.save(FOLDER / "records" / "mended")
 
@@ -102,7 +103,7 @@ def main() -> None:
     for name in parser.parse_args().names:
         train, measured, settings = SETS[name]()
         model = pipeline().fit(train["text"], train["label"])
-        found = fairlab.audit(model, measured, mode="lexical", **settings)
+        found = fairlab.audit(model, measured, mode="lexical", sheet=str(FOLDER / "sheets" / f"{name}.csv"), **settings)
         print(name, len(train), len(measured), found, sep="\n", flush=True)
         found.save(FOLDER / "records" / name)
         flips = found.items()

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.audit.classifiers import AnyClassifier, Fields, Kind
+from fairlab.audit.returned import as_numbers
 from fairlab.text.fields import SEPARATOR
 from fairlab.types import FairlabError
 
@@ -29,7 +30,9 @@ def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels
         FairlabError: The model fails on a text, or gives no probabilities.
     """
     distinct = list(dict.fromkeys(tuple(fields) for fields in texts))
-    found = _checked(model, _shaped(model, _called(model, distinct), len(distinct), labels, kind), distinct, kind)
+    found = _checked(
+        model, _shaped(model, _called(model, distinct, labels), len(distinct), labels, kind), distinct, kind
+    )
     place = {fields: k for k, fields in enumerate(distinct)}
     return found[[place[tuple(fields)] for fields in texts]]
 
@@ -81,9 +84,9 @@ def cuts_of(model: AnyClassifier, labels: Sequence[str], threshold: float) -> Ar
     return np.array([own.get(label, threshold) for label in labels])
 
 
-def _called(model: AnyClassifier, texts: Sequence[Fields]) -> Array:
+def _called(model: AnyClassifier, texts: Sequence[Fields], labels: Sequence[str]) -> Array:
     try:
-        return np.asarray(model.call(texts), dtype=np.float64)
+        return as_numbers(model.name, model.call(texts), labels)
     except FairlabError:
         raise
     except Exception as error:

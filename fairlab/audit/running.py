@@ -32,7 +32,8 @@ class Settings:
         label: Column of the label or score, or a column per label.
         group: Column of groups, or several; None takes groups that the lexicons find.
         axis: Axes along which people change.
-        labels: Names of the model's labels, in the order of its outputs; None takes the model's own.
+        labels: Names of the model's labels, in the order of its outputs; None takes the model's own, and an empty list
+            is for a model of scores.
         threshold: Probability from which a label is predicted.
         margin: Largest gap in points that counts as alike, or None.
         sheet: Number of rewrites to write to a reading sheet, or path of a filled one, or None.
@@ -156,7 +157,8 @@ def _rows(data: Any, settings: Settings, model: AnyClassifier, names: Sequence[s
             f"labels names {len(settings.labels)} labels and {model.name} has {len(model.labels)} "
             f"({', '.join(model.labels)}); name each of them"
         )
-    return labelled(name, kept, settings.label, settings.group, labels, model.kind)
+    kind = "score" if settings.labels is not None and not settings.labels else model.kind
+    return labelled(name, kept, settings.label, settings.group, labels, kind)
 
 
 def _write_sheets(folder: Path, pairs: Sequence[Pairs], ids: Sequence[str], count: int) -> None:

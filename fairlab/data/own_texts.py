@@ -12,7 +12,7 @@ from fairlab.data.published.tasks import Example, Task
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows
 from fairlab.protocols import ExampleAugmentation
-from fairlab.text.labels import as_written, in_order, is_missing, label_meant
+from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant
 from fairlab.types import FairlabError, Row
 
 MOST_LABELS = 100  # distinct values of a label column; more are scores or ids
@@ -124,7 +124,7 @@ def _label_of(path: str, row: Row, column: str) -> str:
 def _names(path: str, column: str, written: Sequence[str], labels: Sequence[str] | None) -> tuple[str, ...]:
     if labels is not None:
         return tuple(map(str, labels))
-    names = tuple(sorted(set(written), key=in_order))
+    names = distinct_labels(written)
     if len(names) > MOST_LABELS:
         raise FairlabError(
             f"'{column}' of {path} has {len(names)} values; give a column of labels, or data.labels=[] for scores"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 BOOLEAN = {"true": "1", "false": "0"}
@@ -53,6 +54,21 @@ def in_order(label: str) -> tuple[bool, float, str]:
         return False, float(label), label
     except ValueError:
         return True, 0.0, label
+
+
+def distinct_labels(written: Iterable[str]) -> tuple[str, ...]:
+    """Return the labels of a column in order, each in its commonest spelling.
+
+    Spellings that differ in case, or in the signs between words, are one label.
+
+    Example:
+        >>> distinct_labels(["Yes", "no", "yes", "Yes", "No way", "no_way"])
+        ('No way', 'Yes', 'no')
+    """
+    found: dict[str, Counter[str]] = {}
+    for label in written:
+        found.setdefault(_folded(label), Counter())[label] += 1
+    return tuple(sorted((spellings.most_common(1)[0][0] for spellings in found.values()), key=in_order))
 
 
 def is_missing(value: object) -> bool:
