@@ -39,8 +39,8 @@ def audit(
         label: Column of the label or score, or a column of 0 and 1 per label for several labels at once.
         group: Column of groups, or several columns; None takes groups that the lexicons find.
         axis: Axes along which people change.
-        labels: Names of the model's labels as the data writes them, in the order of its outputs; None takes its own, and an
-            empty list is for scores.
+        labels: Names of the model's labels as the data writes them, in the order of its outputs; None takes its own,
+            and an empty list is for a model of scores.
         settings: ``threshold``, ``margin``, ``sheet``, ``mend``, ``fit``, ``keep``, ``mode``, ``limit`` and ``seed``,
             as in ``conf/audit.yaml``.
 

@@ -30,6 +30,8 @@ def as_numbers(name: str, returned: Any, labels: Sequence[str]) -> Array:
     Raises:
         FairlabError: A label is unknown or missing, or the model returns something else.
     """
+    if returned is None:
+        raise FairlabError(f"{name} returns nothing; return a row of numbers a text")
     if hasattr(returned, "detach"):  # a tensor of torch
         returned = returned.detach().cpu().numpy()
     if hasattr(returned, "iloc") and getattr(returned, "ndim", 1) > 1:

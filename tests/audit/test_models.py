@@ -16,6 +16,7 @@ from fairlab.methods.safety_ensemble.exported.export import save_ensemble
 from fairlab.methods.safety_ensemble.model import HarmModel
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
+from fairlab.record import Record
 from tests.audit.test_running import ROWS, audit
 
 SENTIMENT = "fairlab.methods.safety_ensemble.sources.sentiment.Sentiment"
@@ -26,7 +27,7 @@ def run_folder(tiny, tmp_path):
     """A folder as a run leaves it, with a classifier of three labels."""
     tiny.model = with_classifier(tiny, ["bad", "fair", "good"])
     export_backbone(tiny, tmp_path / "run" / "model", "card")
-    (tmp_path / "run" / "record.json").write_text('{"status": "finished"}')
+    Record(tmp_path / "run", {"backbone": {"pooling": "mean", "max_length": 32, "normalize": False}}, "", "finished").save()
     return tmp_path / "run"
 
 
