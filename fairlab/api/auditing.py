@@ -11,7 +11,8 @@ from typing import Any
 from fairlab.api.loading import load, model_name
 from fairlab.api.results import Results
 from fairlab.audit.answer import AuditAnswer
-from fairlab.audit.classifiers import AnyClassifier, as_classifier
+from fairlab.audit.any_classifier import AnyClassifier
+from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.running import Settings, audit_models
 from fairlab.record import Record
 from fairlab.run.environment import environment

@@ -9,46 +9,21 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
+from fairlab.audit.mending import mended, read_rule
 from fairlab.types import FairlabError
 
-Kind = Literal["one", "several", "score"]
 Array = NDArray[np.float64]
-Fields = Sequence[str]
 PICKLES = (".joblib", ".pkl", ".pickle")
 A_REQUEST = 32  # texts per request to a served classifier
 TIMEOUT = 60.0  # seconds
-
-
-@dataclass(frozen=True)
-class AnyClassifier:
-    """Classifier with its labels.
-
-    Attributes:
-        name: Name for the record.
-        call: Function from texts (each a list of fields) to outputs (N, L), or (N,) for one output.
-        labels: Names of the labels, in the order of the outputs; empty if they are unknown.
-        kind: ``one`` label per text, ``several`` independent labels, a ``score`` without labels, or None if the data
-            decides.
-        thresholds: Probability from which a label is predicted, by label; others take 0.5.
-        column: Column of the data whose value the model reads as a last field; empty if it reads texts alone.
-        by_chance: Whether the outputs are chances of giving a label, which a draw by hash of the text decides.
-    """
-
-    name: str
-    call: Callable[[Sequence[Fields]], Any]
-    labels: tuple[str, ...] = ()
-    kind: Kind | None = None
-    thresholds: tuple[tuple[str, float], ...] = ()
-    column: str = ""
-    by_chance: bool = False
 
 
 def as_classifier(model: Any) -> AnyClassifier:
@@ -103,8 +78,6 @@ def _named(name: str) -> AnyClassifier:
 
 
 def _mended(base: str, rule: Path) -> AnyClassifier:
-    from fairlab.audit.mending import mended, read_rule
-
     return mended(as_classifier(base), read_rule(rule))
 
 

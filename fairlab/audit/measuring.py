@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.audit.classifiers import AnyClassifier
+from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.data import LabelledRows
 from fairlab.audit.described import AUDIT, DESCRIPTION, slug
 from fairlab.audit.excess import POWER_Z, Corrections, excess_of

@@ -14,7 +14,7 @@ from typing import Literal, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.audit.classifiers import AnyClassifier, Fields
+from fairlab.audit.any_classifier import AnyClassifier, Fields
 from fairlab.audit.data import LabelledRows
 from fairlab.audit.group_rates import members_of
 from fairlab.audit.odds import Chances, chance_of, fit_chances

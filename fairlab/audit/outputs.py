@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.audit.classifiers import AnyClassifier, Fields, Kind
+from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
 from fairlab.audit.returned import as_numbers
 from fairlab.text.fields import SEPARATOR
 from fairlab.types import FairlabError

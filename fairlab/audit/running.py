@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairlab.audit.answer import answer_of
+from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.beside import beside_first
-from fairlab.audit.classifiers import AnyClassifier, as_classifier
+from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.data import LabelledRows, labelled, read_source
 from fairlab.audit.measuring import Audit
 from fairlab.audit.mending import FILE as RULE

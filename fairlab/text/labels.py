@@ -43,37 +43,31 @@ def label_meant(value: object, known: Iterable[str]) -> str | None:
     return exact.get(text) or folded.get(_folded(text)) or folded.get(_folded(as_written(value)))
 
 
-def in_order(label: str) -> tuple[bool, float, str]:
-    """Return the key by which labels are sorted: numbers by size, then words.
-
-    Example:
-        >>> sorted(["10", "b", "9", "a"], key=in_order)
-        ['9', '10', 'a', 'b']
-    """
-    try:
-        return False, float(label), label
-    except ValueError:
-        return True, 0.0, label
-
-
 def distinct_labels(written: Iterable[str]) -> tuple[str, ...]:
-    """Return the labels of a column in order, each in its commonest spelling.
+    """Return the labels of a column, numbers by size and then words, each in its commonest spelling.
 
     Spellings that differ in case, or in the signs between words, are one label.
 
     Example:
         >>> distinct_labels(["Yes", "no", "yes", "Yes", "No way", "no_way"])
-        ('No way', 'Yes', 'no')
+        ('no', 'No way', 'Yes')
     """
     found: dict[str, Counter[str]] = {}
     for label in written:
         found.setdefault(_folded(label), Counter())[label] += 1
-    return tuple(sorted((spellings.most_common(1)[0][0] for spellings in found.values()), key=in_order))
+    return tuple(sorted((spellings.most_common(1)[0][0] for spellings in found.values()), key=_in_order))
 
 
 def is_missing(value: object) -> bool:
     """Return whether a cell holds no label: None, not a number, or one of :data:`MISSING` in any case."""
     return str(value).strip().casefold() in MISSING
+
+
+def _in_order(label: str) -> tuple[bool, float, str]:
+    try:
+        return False, float(label), label
+    except ValueError:
+        return True, 0.0, label.casefold()
 
 
 def _folded(text: str) -> str:

@@ -8,8 +8,9 @@ from fairlearn.postprocessing import ThresholdOptimizer
 from sklearn.base import BaseEstimator
 
 import fairlab
+from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.beside import beside_first
-from fairlab.audit.classifiers import AnyClassifier, as_classifier
+from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.data import LabelledRows
 from fairlab.audit.group_rates import members_of
 from fairlab.audit.mending import Rule, fit_rule, mended, read_rule

@@ -27,7 +27,9 @@ def run_folder(tiny, tmp_path):
     """A folder as a run leaves it, with a classifier of three labels."""
     tiny.model = with_classifier(tiny, ["bad", "fair", "good"])
     export_backbone(tiny, tmp_path / "run" / "model", "card")
-    Record(tmp_path / "run", {"backbone": {"pooling": "mean", "max_length": 32, "normalize": False}}, "", "finished").save()
+    Record(
+        tmp_path / "run", {"backbone": {"pooling": "mean", "max_length": 32, "normalize": False}}, "", "finished"
+    ).save()
     return tmp_path / "run"
 
 
