@@ -111,7 +111,7 @@ def _as_given() -> Any:
     """Return an estimator whose probabilities are the features, as fairlearn asks for an estimator."""
     from sklearn.base import BaseEstimator
 
-    class AsGiven(BaseEstimator):  # type: ignore[misc]
+    class AsGiven(BaseEstimator):
         classes_ = (0, 1)
 
         def fit(self, *_: object) -> Any:

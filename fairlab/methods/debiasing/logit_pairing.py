@@ -83,14 +83,13 @@ class LogitPairing(Debiasing):
         if not held.any():
             return outputs.new_zeros(())
         device = batch.input_ids.device
-        texts = padded(self.encoded, places[held].tolist(), self.padding)
-        input_ids, mask, segments = (None if one is None else one.to(device) for one in texts)
+        input_ids, mask, segments = padded(self.encoded, places[held].tolist(), self.padding)
         kept = held.to(device)
         others = replace(
             batch,
-            input_ids=input_ids,
-            attention_mask=mask,
-            segments=segments,
+            input_ids=input_ids.to(device),
+            attention_mask=mask.to(device),
+            segments=None if segments is None else segments.to(device),
             labels=batch.labels[kept],
             positions=batch.positions[held.to(batch.positions.device)],
         )
