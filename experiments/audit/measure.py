@@ -3,8 +3,8 @@
     FAIRLAB_DATA=... python -m experiments.audit.measure [NAME...]
 
 Each is a scikit-learn pipeline of word counts and a logistic regression, trained on training rows and audited on rows
-that it was not trained on. Records go to ``records/NAME``, and forty pairs of each whose prediction changes to
-``flips/NAME.csv``.
+that it was not trained on. ``sheets/NAME.csv`` holds the rewrites that were read, up to a hundred of each axis. Records
+go to ``records/NAME``, and forty pairs of each whose prediction changes to ``flips/NAME.csv``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from fairlab.audit.pairs import make_pairs as turned_people
 FOLDER = Path(__file__).parent
 DATA = Path(os.environ["FAIRLAB_DATA"])
 READ = 40  # flips to read
+MENDED = "mended"
 
 
 def pipeline() -> Pipeline:
@@ -82,7 +83,7 @@ def with_copies(train: pandas.DataFrame) -> pandas.DataFrame:
     return pandas.concat([train[["text", "label"]], copies])
 
 
-def mended() -> None:
+def mended(folder: Path) -> None:
     """Audit the biographies' classifier beside one that was trained on changed people too, paired."""
     train, measured, settings = biographies()
     both = with_copies(train)
@@ -90,26 +91,38 @@ def mended() -> None:
         "plain": pipeline().fit(train["text"], train["label"]),
         "with copies": pipeline().fit(both["text"], both["label"]),
     }
-    found = fairlab.audit(models, measured, mode="lexical", **settings)
+    found = fairlab.audit(models, measured, mode="lexical", sheet=sheet_of("biographies"), **settings)
     print("mended", found, sep="\n", flush=True)
-    found.save(FOLDER / "records" / "mended")
+    found.save(folder / "records" / MENDED)
+
+
+def sheet_of(name: str) -> str:
+    """Return the path of the rewrites that were read, from the working directory, as a record keeps it."""
+    return os.path.relpath(FOLDER / "sheets" / f"{name}.csv")
+
+
+def audited(name: str, folder: Path) -> None:
+    """Train, audit, and write record and flips of one classifier to a folder."""
+    train, measured, settings = SETS[name]()
+    model = pipeline().fit(train["text"], train["label"])
+    found = fairlab.audit(model, measured, mode="lexical", sheet=sheet_of(name), **settings)
+    print(name, len(train), len(measured), found, sep="\n", flush=True)
+    found.save(folder / "records" / name)
+    flips = found.items()
+    (folder / "flips").mkdir(exist_ok=True)
+    flips[flips["changed"] == 1].groupby("benchmark").head(READ).head(READ).to_csv(
+        folder / "flips" / f"{name}.csv", index=False
+    )
 
 
 def main() -> None:
-    """Train, audit, and write records and flips."""
+    """Write records and flips."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=list(SETS), metavar="NAME")
-    for name in parser.parse_args().names:
-        train, measured, settings = SETS[name]()
-        model = pipeline().fit(train["text"], train["label"])
-        found = fairlab.audit(model, measured, mode="lexical", **settings)
-        print(name, len(train), len(measured), found, sep="\n", flush=True)
-        found.save(FOLDER / "records" / name)
-        flips = found.items()
-        chosen = flips[flips["changed"] == 1].groupby("benchmark").head(READ)
-        (FOLDER / "flips").mkdir(exist_ok=True)
-        chosen.head(READ).to_csv(FOLDER / "flips" / f"{name}.csv", index=False)
-    mended()
+    parser.add_argument("names", nargs="*", default=[*SETS, MENDED], metavar="NAME")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="folder of records/ and flips/")
+    given = parser.parse_args()
+    for name in given.names:
+        mended(given.folder) if name == MENDED else audited(name, given.folder)
 
 
 if __name__ == "__main__":

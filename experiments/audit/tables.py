@@ -19,6 +19,19 @@ WORDS = {
 SETS = {"biographies": "accountant or not", "reviews": "SST-2", "hate": "hate in tweets"}
 
 
+WALKED = {
+    "walk_trained": {"plain": "plain training", "fairtuned": "fairtuning", "paired": "logit pairing, lambda 1"},
+    "walk_threshold": {"mended": "plain, threshold chosen"},
+    "walk_odds": {"mended": "plain, equalized odds"},
+}
+WALKED_QUANTITIES = (
+    ("gender", "excess_flips"),
+    ("gender_man_to_woman", "shift"),
+    ("people_gender", "equalized_odds"),
+    ("all", "model_accuracy"),
+)
+
+
 def simulated() -> str:
     """Return the shares of the simulations."""
     found = json.loads((FOLDER / "simulated.json").read_text(encoding="utf-8"))
@@ -42,10 +55,36 @@ def audited() -> str:
             excess = one["excess_flips"]
             interval = f"{excess.value:+.1f} [{excess.low:+.1f}, {excess.high:+.1f}]"
             shares = [f"{one[what].value:.1f}" for what in ("flips", "control_flips")]
-            rows.append([words, axis, str(excess.n), *shares, interval, f"{one['detectable_flips'].value:.1f}"])
-    return markdown(["classifier", "axis", "pairs", "flips %", "control %", "excess, points", "detectable"], rows)
+            wrong = values[axis, "rewriter_error"]
+            read = f"{wrong.value * wrong.n / 100:.0f} of {wrong.n}"
+            detectable = f"{one['detectable_flips'].value:.1f}"
+            rows.append([words, axis, str(excess.n), *shares, read, interval, detectable])
+    columns = ["classifier", "axis", "pairs", "flips %", "control %", "wrong rewrites", "excess, points", "detectable"]
+    return markdown(columns, rows)
+
+
+def walked() -> str:
+    """Return what mending reaches on tweets: each model, and its paired difference from plain training."""
+    rows = []
+    for folder, models in WALKED.items():
+        record = Record.load(FOLDER / "records" / folder)
+        values = {(one.phase, one.subset, one.quantity): one for one in record.readings}
+        changes = {(one.phase, one.subset, one.quantity): one for one in record.comparisons}
+        for label, words in models.items():
+            cells = [words]
+            for place in WALKED_QUANTITIES:
+                change = changes.get((f"{label} less plain", *place))
+                beside = f" ({_interval(change.difference, change.low, change.high)})" if change else ""
+                cells.append(f"{values[(label, *place)].value:.1f}{beside}")
+            rows.append(cells)
+    columns = ["model", "excess of changed predictions, points", "shift man to woman", "equalized odds", "accuracy %"]
+    return markdown(columns, rows)
+
+
+def _interval(value: float, low: float, high: float) -> str:
+    return f"{value:+.1f} [{low:+.1f}, {high:+.1f}]"
 
 
 PAGES = {
-    "docs/audit.md": {"simulated": simulated, "audited": audited},
+    "docs/audit.md": {"simulated": simulated, "audited": audited, "walked": walked},
 }

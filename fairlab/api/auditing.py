@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from fairlab.api.arguments import checked
 from fairlab.api.loading import load, model_name
 from fairlab.api.results import Results
 from fairlab.audit.answer import AuditAnswer
-from fairlab.audit.classifiers import AnyClassifier, as_classifier
+from fairlab.audit.any_classifier import AnyClassifier
+from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.running import Settings, audit_models
 from fairlab.checks.values import faults
 from fairlab.record import Record
@@ -43,8 +45,10 @@ def audit(
         label: Column of the label or score, or a column of 0 and 1 per label for several labels at once.
         group: Column of groups, or several columns; None takes groups that the lexicons find.
         axis: Axes along which people change.
-        labels: Names of the model's labels as the data writes them, in the order of its outputs, or None for its own.
-        settings: ``threshold``, ``margin``, ``sheet``, ``mode``, ``limit`` and ``seed``, as in ``conf/audit.yaml``.
+        labels: Names of the model's labels as the data writes them, in the order of its outputs; None takes its own,
+            and an empty list is for a model of scores.
+        settings: ``threshold``, ``margin``, ``sheet``, ``mend``, ``fit``, ``keep``, ``mode``, ``limit`` and ``seed``,
+            as in ``conf/audit.yaml``.
 
     Raises:
         FairlabError: If the data, the model or a setting does not fit.
@@ -69,19 +73,26 @@ def audit(
         raise FairlabError("no model was given; give a classifier")
     found = {name: _classifier(one) for name, one in models.items()}
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
-    where = str(data) if isinstance(data, str | Path) else f"this {type(data).__name__}"
-    config = {**vars(chosen), "axis": axes, "labels": labels and list(labels), "dataset": where}
+    config = {**vars(chosen), "axis": axes, "labels": labels and list(labels), "dataset": _where(data)}
+    config["fit"] = None if chosen.fit is None else _where(chosen.fit)
     config["model"] = {name: one.name for name, one in found.items()} if "" not in found else found[""].name
     record = Record(Path(kept.name), config, "fairlab.audit in Python")
     record.provenance |= environment()
-    audit_models(found, data, chosen, record)
+    audited = audit_models(found, data, chosen, record)
     record.status = "finished"
     record.save()
-    return Audited(record, kept)
+    return Audited(record, kept, audited)
 
 
+@dataclass(frozen=True)
 class Audited(Results):
-    """Results of an audit, with its answer."""
+    """Results of an audit, with its answer.
+
+    Attributes:
+        models: Audited classifiers by label, which may be audited again; ``mended`` is the one that ``mend`` made.
+    """
+
+    models: dict[str, AnyClassifier] = field(default_factory=dict, repr=False)
 
     @property
     def answers(self) -> dict[str, AuditAnswer]:
@@ -92,6 +103,10 @@ class Audited(Results):
     def sentence(self) -> str:
         """Return the answers in a line per model."""
         return "\n".join(f"{label}: {one.sentence}" if label else one.sentence for label, one in self.answers.items())
+
+
+def _where(data: Any) -> str:
+    return str(data) if isinstance(data, str | Path) else f"this {type(data).__name__}"
 
 
 def _classifier(model: Any) -> AnyClassifier:

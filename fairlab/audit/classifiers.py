@@ -9,42 +9,21 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
+from fairlab.audit.mending import mended, read_rule
 from fairlab.types import FairlabError
 
-Kind = Literal["one", "several", "score"]
 Array = NDArray[np.float64]
-Fields = Sequence[str]
 PICKLES = (".joblib", ".pkl", ".pickle")
 A_REQUEST = 32  # texts per request to a served classifier
 TIMEOUT = 60.0  # seconds
-
-
-@dataclass(frozen=True)
-class AnyClassifier:
-    """Classifier with its labels.
-
-    Attributes:
-        name: Name for the record.
-        call: Function from texts (each a list of fields) to outputs (N, L), or (N,) for one output.
-        labels: Names of the labels, in the order of the outputs; empty if they are unknown.
-        kind: ``one`` label per text, ``several`` independent labels, a ``score`` without labels, or None if the data
-            decides.
-        thresholds: Probability from which a label is predicted, by label; others take 0.5.
-    """
-
-    name: str
-    call: Callable[[Sequence[Fields]], Any]
-    labels: tuple[str, ...] = ()
-    kind: Kind | None = None
-    thresholds: tuple[tuple[str, float], ...] = ()
 
 
 def as_classifier(model: Any) -> AnyClassifier:
@@ -52,7 +31,8 @@ def as_classifier(model: Any) -> AnyClassifier:
 
     Args:
         model: Folder or hub name of a transformers classifier, folder of a run or of an exported ensemble, address of
-            a served ensemble (``http://...``), ``MODULE:NAME`` of an object in a Python module; or an object: a
+            a served ensemble (``http://...``), ``MODULE:NAME`` of an object in a Python module, or any
+            of these followed by ``@`` and a ``mended.json``; or an object: a
             scikit-learn pipeline, or a function from a list of texts to probabilities. A text of several fields is a
             tuple for a function, and is joined by a space for a pipeline.
 
@@ -86,12 +66,19 @@ def _named(name: str) -> AnyClassifier:
             f"{name} is a pickle, which runs code when it is read; load it in a Python module of yours and give "
             "model=MODULE:NAME"
         )
+    base, at, rule = name.rpartition("@")
+    if at and rule.endswith(".json"):
+        return _mended(base, Path(rule))
     if Path(name).is_dir() and (model_folder(Path(name)) / DESCRIPTION).is_file():
         return _ensemble(name)
     module, colon, attribute = name.partition(":")
     if colon and not Path(name).exists() and attribute.isidentifier():
         return _of_module(module, attribute, name)
     return _loaded(name)
+
+
+def _mended(base: str, rule: Path) -> AnyClassifier:
+    return mended(as_classifier(base), read_rule(rule))
 
 
 def _of_module(module: str, attribute: str, name: str) -> AnyClassifier:

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.audit.classifiers import Kind
+from fairlab.audit.any_classifier import Kind
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows, rows_of_table
-from fairlab.text.labels import as_written, is_missing, label_meant
+from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant
 from fairlab.types import FairlabError, Row
 
 MOST_LABELS = 100  # distinct values of a label column; more are scores or ids
@@ -65,12 +65,20 @@ def read_source(data: Any, field: str | Sequence[str]) -> tuple[str, list[Row]]:
     if isinstance(data, str | Path):
         name, found = str(data), read_rows(str(data), field)
     else:
-        listed = list(data) if isinstance(data, Iterable) else [data]
-        table = data.to_dict("records") if hasattr(data, "to_dict") else listed
+        table = _rows_in_memory(data)
         if not all(isinstance(one, Mapping) for one in table):
             raise FairlabError("data is no table; give a file, a DataFrame or a list of rows by column")
         name, found = f"this {type(data).__name__}", rows_of_table(table, field)
     return name, list(_sound(name, found))
+
+
+def _rows_in_memory(data: Any) -> list[Any]:
+    """Return the rows of a DataFrame, a dataset of ``datasets``, a mapping of columns, or a list of rows."""
+    if hasattr(data, "iloc"):
+        return list(data.to_dict("records"))
+    if isinstance(data, Mapping):
+        return [dict(zip(data, cells, strict=True)) for cells in zip(*data.values(), strict=True)]
+    return list(data)
 
 
 def _sound(name: str, rows: Iterable[Row | BadRow]) -> Iterable[Row]:
@@ -106,11 +114,11 @@ def labelled(
         FairlabError: A column is missing or a cell of it is empty, labels are of one kind or unknown to the model.
     """
     columns = [] if group is None else [group] if isinstance(group, str) else list(group)
-    groups = {column: [as_written(value) for value in _column(name, rows, column)] for column in columns}
+    groups = {column: _groups_in(name, rows, column) for column in columns}
     for first in range(len(columns)):
         for second in range(first + 1, len(columns)):
             both = zip(groups[columns[first]], groups[columns[second]], strict=True)
-            groups[f"{columns[first]}*{columns[second]}"] = [" & ".join(pair) for pair in both]
+            groups[f"{columns[first]}*{columns[second]}"] = [" & ".join(pair) if all(pair) else "" for pair in both]
     if isinstance(label, str):
         truth, names, found = _of_one_column(name, rows, label, labels, kind)
     else:
@@ -118,11 +126,21 @@ def labelled(
     return LabelledRows([row.id for row in rows], [row.fields for row in rows], truth, names, found, groups)
 
 
-def _column(name: str, rows: Sequence[Row], column: str) -> list[Any]:
+def _groups_in(name: str, rows: Sequence[Row], column: str) -> list[str]:
+    """Return the group of each row; empty for an empty cell."""
+    values = _values(name, rows, column)
+    return ["" if value is None or is_missing(value) else as_written(value) for value in values]
+
+
+def _values(name: str, rows: Sequence[Row], column: str) -> list[Any]:
     known = rows[0].extra
     if column not in known:
         raise FairlabError(f"{name} has no column '{column}'; it has: {', '.join(map(str, known)) or 'no other'}")
-    values = [row.extra.get(column) for row in rows]
+    return [row.extra.get(column) for row in rows]
+
+
+def _column(name: str, rows: Sequence[Row], column: str) -> list[Any]:
+    values = _values(name, rows, column)
     for row, value in zip(rows, values, strict=True):
         if value is None or (not isinstance(value, list) and is_missing(value)):
             raise FairlabError(f"{name}, {row.place}: the cell of '{column}' is empty; fill it in or remove the row")
@@ -139,12 +157,13 @@ def _of_one_column(
         return _scores(name, rows, column, values), (), "score"
     written = [as_written(value) for value in values]
     counts = Counter(written)
-    if len(counts) < 2:
+    distinct = distinct_labels(written)
+    if len(distinct) < 2:
         raise FairlabError(f"all labels of {name} in '{column}' are '{written[0]}'; give data with two labels or more")
-    names = tuple(labels) or tuple(sorted(counts, key=_in_order))
+    names = tuple(labels) or distinct
     if not labels and len(names) > MOST_LABELS:
         raise FairlabError(
-            f"'{column}' of {name} has {len(names)} values; give a column of labels, or a model of scores"
+            f"'{column}' of {name} has {len(names)} values; give a column of labels, or labels=[] for scores"
         )
     places = {value: _place(value, names) for value in counts}
     if unknown := sorted(value for value, place in places.items() if place is None):
@@ -157,13 +176,6 @@ def _of_one_column(
     if kinds == "several":
         truth = np.eye(len(names))[truth.astype(int)]
     return truth, names, kinds
-
-
-def _in_order(value: str) -> tuple[bool, float, str]:
-    try:
-        return False, float(value), value
-    except ValueError:
-        return True, 0.0, value
 
 
 def _place(value: str, names: Sequence[str]) -> int | None:
@@ -193,7 +205,7 @@ def _of_lists(
 ) -> tuple[NDArray[np.float64], tuple[str, ...], Kind]:
     """Return several labels at once, from cells that hold lists of them."""
     held = [[as_written(one) for one in (value if not isinstance(value, str) else [value])] for value in values]
-    names = tuple(labels) or tuple(sorted({one for several in held for one in several}, key=_in_order))
+    names = tuple(labels) or distinct_labels(one for several in held for one in several)
     truth = np.zeros((len(rows), len(names)))
     for k, (row, several) in enumerate(zip(rows, held, strict=True)):
         for one in several:

@@ -51,11 +51,13 @@ FLIPS = {
         "shift of the last label's probability",
         "mean change from the first attribute to the second, less the control's (0 is fair)",
         ideal=0.0,
+        headline=True,
     ),
     "score_shift": _score(
         "shift of the score",
         "mean change from the first attribute to the second, less the control's (0 is fair)",
         ideal=0.0,
+        headline=True,
     ),
     "people": _percent("texts with people", "rows in which the lexicon finds a person of the axis"),
     "rewriter_error": _percent("wrong rewrites", "rewrites on the reading sheet that a person calls wrong", ideal=0.0),

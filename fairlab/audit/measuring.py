@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.audit.classifiers import AnyClassifier
+from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.data import LabelledRows
 from fairlab.audit.described import AUDIT, DESCRIPTION, slug
 from fairlab.audit.excess import POWER_Z, Corrections, excess_of
-from fairlab.audit.outputs import cuts_of, outputs_of, predicted
+from fairlab.audit.outputs import cuts_of, decided, outputs_of
 from fairlab.audit.pairs import Pair, Pairs
 from fairlab.audit.rates_by_group import group_quantities
 from fairlab.benchmarks.readings import Quantity, outcome, quantity
@@ -27,7 +27,7 @@ from fairlab.metrics.bootstrap import RESAMPLES, mean_draws
 from fairlab.metrics.significance import holm, wilson_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
-from fairlab.types import NEUTRAL, ItemTexts
+from fairlab.types import NEUTRAL, FairlabError, ItemTexts
 
 Array = NDArray[np.float64]
 FEWEST = 10  # pairs of a part, such as one direction of change, that is given on its own
@@ -84,7 +84,7 @@ class Audit(Benchmark):
     order: dict[str, list[int]] = field(default_factory=dict)  # pairs as shown: those that the first model changes
     first: list[Quantity] = field(default_factory=list)  # quantities of the first model, to compare later ones with
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     description = DESCRIPTION
 
     def measure(self, backbone: Any, before: Any = None) -> Outcome:
@@ -92,11 +92,9 @@ class Audit(Benchmark):
         model: AnyClassifier = backbone.model
         data = self.data
         pairs = [pair for one in self.pairs for pair in one.pairs]
-        mended = [right for _, right in self.sheet if right is not None]
-        sides = [[getattr(pair, side) for pair in pairs] for side in ("before", "after", "control")]
-        texts = [*data.fields, *(fields for side in sides for fields in side), *mended]
+        texts = self._classified(model, pairs)
         outputs = outputs_of(model, texts, data.kind, data.labels)
-        labels = predicted(outputs, data.kind, cuts_of(model, data.labels, self.threshold))
+        labels = decided(model, texts, outputs, data.kind, cuts_of(model, data.labels, self.threshold))
         n, p = len(data.fields), len(pairs)
         parts = [slice(n + k * p, n + (k + 1) * p) for k in range(3)]
         right = iter(labels[n + 3 * p :])
@@ -131,6 +129,24 @@ class Audit(Benchmark):
                 gold = [self.data.named_truth(pair.row) for pair in pairs]
                 found.append(ItemTexts(one.axis, VALUES, ids, texts, part=one.axis, groups=gold))
         return found
+
+    def _classified(self, model: AnyClassifier, pairs: Sequence[Pair]) -> list[list[str]]:
+        """Return all texts to classify: rows, pairs before, after and in the control, and corrected texts of the sheet.
+
+        A model that reads the group of every text gets it as a last field.
+
+        Raises:
+            FairlabError: The model reads a column that is not among the groups.
+        """
+        placed = list(enumerate(self.data.fields))
+        placed += [(pair.row, getattr(pair, side)) for side in ("before", "after", "control") for pair in pairs]
+        placed += [(pair.row, right) for pair, right in self.sheet if right is not None]
+        if not model.column:
+            return [fields for _, fields in placed]
+        if model.column not in self.data.groups:
+            raise FairlabError(f"{model.name} reads the group of every text; give group={model.column}")
+        groups = self.data.groups[model.column]
+        return [[*fields, groups[row]] for row, fields in placed]
 
     def _items(self, axis: str, answers: PairOutputs) -> NDArray[np.float32]:
         """Return the values of each pair (P, V), those whose prediction changes first."""

@@ -5,12 +5,15 @@ Shape letters: N texts, L labels.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.audit.classifiers import AnyClassifier, Fields, Kind
+from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
+from fairlab.audit.returned import as_numbers
+from fairlab.text.fields import SEPARATOR
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
@@ -27,13 +30,18 @@ def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels
         FairlabError: The model fails on a text, or gives no probabilities.
     """
     distinct = list(dict.fromkeys(tuple(fields) for fields in texts))
-    found = _checked(model, _shaped(model, _called(model, distinct), len(distinct), labels, kind), distinct, kind)
+    found = _checked(
+        model, _shaped(model, _called(model, distinct, labels), len(distinct), labels, kind), distinct, kind
+    )
     place = {fields: k for k, fields in enumerate(distinct)}
     return found[[place[tuple(fields)] for fields in texts]]
 
 
 def predicted(outputs: Array, kind: Kind, cuts: Array) -> Array:
-    """Return predictions: the likeliest label's position (N,), 0 or 1 per label (N, L), or scores (N,).
+    """Return predictions: a label's position (N,), 0 or 1 per label (N, L), or scores (N,).
+
+    Of three exclusive labels or more, the one whose probability exceeds its threshold by most is predicted; with equal
+    thresholds that is the likeliest.
 
     Args:
         outputs: Probabilities (N, L) or scores (N, 1).
@@ -46,7 +54,28 @@ def predicted(outputs: Array, kind: Kind, cuts: Array) -> Array:
         return (outputs >= cuts).astype(np.float64)
     if outputs.shape[1] == 2:
         return (outputs[:, 1] >= cuts[1]).astype(np.float64)
-    return outputs.argmax(axis=1).astype(np.float64)
+    return (outputs - cuts).argmax(axis=1).astype(np.float64)
+
+
+def decided(model: AnyClassifier, texts: Sequence[Fields], outputs: Array, kind: Kind, cuts: Array) -> Array:
+    """Return the model's predictions, as :func:`predicted` does; chances are drawn by a hash of the text.
+
+    Args:
+        model: Classifier.
+        texts: Fields of each text.
+        outputs: Outputs, as of :func:`predicted`.
+        kind: Kind of the outputs.
+        cuts: Probability from which each label is predicted, (L,).
+    """
+    if not model.by_chance:
+        return predicted(outputs, kind, cuts)
+    draws = np.array([[_draw(fields, place) for place in range(outputs.shape[1])] for fields in texts])
+    return (outputs > draws).astype(np.float64) if kind == "several" else (outputs > draws)[:, 1].astype(np.float64)
+
+
+def _draw(fields: Fields, place: int) -> float:
+    """Return a number in [0, 1) that depends on the text and on the label's position alone."""
+    return int.from_bytes(hashlib.sha256(f"{place}:{SEPARATOR.join(fields)}".encode()).digest()[:6]) / 2**48
 
 
 def cuts_of(model: AnyClassifier, labels: Sequence[str], threshold: float) -> Array:
@@ -55,9 +84,9 @@ def cuts_of(model: AnyClassifier, labels: Sequence[str], threshold: float) -> Ar
     return np.array([own.get(label, threshold) for label in labels])
 
 
-def _called(model: AnyClassifier, texts: Sequence[Fields]) -> Array:
+def _called(model: AnyClassifier, texts: Sequence[Fields], labels: Sequence[str]) -> Array:
     try:
-        return np.asarray(model.call(texts), dtype=np.float64)
+        return as_numbers(model.name, model.call(texts), labels)
     except FairlabError:
         raise
     except Exception as error:

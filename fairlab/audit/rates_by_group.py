@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,14 @@ from fairlab.audit.group_rates import (
     group_rates,
     members_of,
 )
+from fairlab.audit.people import FOUND
 from fairlab.benchmarks.readings import Quantity
 from fairlab.metrics.bootstrap import RESAMPLES, percentile_interval, weighted_draws
 from fairlab.metrics.sliced_averages import largest_gap
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
-FOUND = "people"  # beginning of the names of groups that the lexicon found
+SHOWN = 5  # small groups that a note names
 
 
 def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple[list[Quantity], list[str]]:
@@ -41,17 +42,19 @@ def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple
         FairlabError: A column has fewer than two groups of at least 20 rows.
     """
     found: list[Quantity] = []
-    notes = []
+    notes: list[str] = []
     for column, groups in data.groups.items():
         members = members_of(groups)
+        if (empty := groups.count("")) and "*" not in column and not column.startswith(FOUND):
+            notes.append(f"{column}: {empty} rows have no group and are left out")
         if members.small:
-            small = ", ".join(f"{name} ({count})" for name, count in members.small.items())
+            small = _listed(members.small)
             notes.append(f"{column}: groups of fewer than {SMALLEST} rows are left out: {small}")
         if len(members.names) < 2:
             if "*" in column or column.startswith(FOUND):
                 notes.append(f"{column}: fewer than two groups have {SMALLEST} rows, so nothing is said of them")
                 continue
-            small = ", ".join(f"{name} ({count})" for name, count in members.small.items())
+            small = _listed(members.small)
             raise FairlabError(
                 f"'{column}' has fewer than two groups of at least {SMALLEST} rows (small: {small or 'none'}); give "
                 "more rows, join small groups, or leave group out"
@@ -61,6 +64,13 @@ def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple
         else:
             found += _of_labels(column, members, data, labels, outputs)
     return found, notes
+
+
+def _listed(small: Mapping[str, int]) -> str:
+    """Return names and sizes of small groups, at most five of them, the largest first."""
+    largest = sorted(small.items(), key=lambda one: -one[1])
+    more = f" and {len(small) - SHOWN} more" if len(small) > SHOWN else ""
+    return ", ".join(f"{name} ({count})" for name, count in largest[:SHOWN]) + more
 
 
 def binaries(data: LabelledRows, labels: Array, outputs: Array) -> Iterator[tuple[str, Binary]]:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from fairlab.audit.answer import answer_of
-from fairlab.audit.classifiers import AnyClassifier, as_classifier
+from fairlab.audit.any_classifier import AnyClassifier
+from fairlab.audit.beside import beside_first
+from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.data import LabelledRows, labelled, read_source
 from fairlab.audit.measuring import Audit
+from fairlab.audit.mending import FILE as RULE
+from fairlab.audit.mending import fit_rule, mended
 from fairlab.audit.pairs import Pairs, make_pairs, refuse_without_people
-from fairlab.audit.rates_by_group import FOUND
+from fairlab.audit.people import groups_of_people
 from fairlab.audit.sheet import FILE, drawn_for_sheet, read_rewrites, write_rewrites
 from fairlab.benchmarks.readings import evenly
 from fairlab.benchmarks.runner import measure_models
-from fairlab.lexicons import load_lexicon
 from fairlab.record import Record
-from fairlab.rewriting.perturbable_words import PerturbableWords
-from fairlab.text.fields import join_fields
 from fairlab.types import FairlabError
-
-TWO = 2  # attributes that make groups
 
 
 @dataclass(frozen=True)
@@ -35,13 +33,17 @@ class Settings:
         label: Column of the label or score, or a column per label.
         group: Column of groups, or several; None takes groups that the lexicons find.
         axis: Axes along which people change.
-        labels: Names of the model's labels, in the order of its outputs; None takes the model's own.
+        labels: Names of the model's labels, in the order of its outputs; None takes the model's own, and an empty list
+            is for a model of scores.
         threshold: Probability from which a label is predicted.
         margin: Largest gap in points that counts as alike, or None.
         sheet: Number of rewrites to write to a reading sheet, or path of a filled one, or None.
         mode: Way of finding people: ``syntax`` or ``lexical``.
         limit: Maximum number of rows, spread evenly, or None.
         seed: Seed of the drawn people and targets.
+        mend: Way of mending the model's decisions, ``threshold`` or ``odds``, or None; the mended model is audited too.
+        fit: Labelled rows, other than the audited ones, that a mended model is fitted on.
+        keep: Largest loss of accuracy, in points, at which a later model's accuracy counts as kept.
     """
 
     field: str | Sequence[str] = "text"
@@ -55,9 +57,12 @@ class Settings:
     mode: Literal["syntax", "lexical"] = "syntax"
     limit: int | None = None
     seed: int = 0
+    mend: Literal["threshold", "odds"] | None = None
+    fit: Any = None
+    keep: float = 2.0
 
 
-def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: Record) -> None:
+def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: Record) -> dict[str, AnyClassifier]:
     """Audit classifiers on the same rows, the later ones compared with the first.
 
     Args:
@@ -67,16 +72,25 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
         settings: Settings of the audit.
         record: The run's record, which receives readings, comparisons and the answers.
 
+    Returns:
+        Audited classifiers by label, with ``mended`` if a model was mended.
+
     Raises:
         FairlabError: The data, a model or a setting does not fit.
     """
     if not 0 < settings.threshold < 1:
         raise FairlabError(f"threshold must be between 0 and 1, not {settings.threshold}")
+    if settings.mend not in (None, "threshold", "odds"):
+        raise FairlabError(f"mend must be threshold or odds, not {settings.mend}")
+    if settings.fit is not None and settings.mend is None:
+        raise FairlabError("fit= is read by mend= alone; give mend=threshold or mend=odds, or leave it out")
     found = {label: as_classifier(model) for label, model in models.items()}
     rows = _rows(data, settings, next(iter(found.values())))
     for model in found.values():
         if model.kind not in (None, rows.kind):
             raise FairlabError(f"{model.name} gives {model.kind} and the data holds {rows.kind}; give one of its kind")
+    if settings.mend:
+        found = _with_mended(found, rows, settings, record)
     name = str(data) if isinstance(data, str | Path) else f"this {type(data).__name__}"
     pairs = [make_pairs(rows.fields, axis, mode=settings.mode, seed=settings.seed) for axis in settings.axis]
     if not rows.groups:
@@ -93,6 +107,35 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
         label: vars(answer_of([one for one in record.readings if one.phase == label], settings.margin, rows.labels))
         for label in found
     }
+    first, *later = found
+    for label in later:
+        changes = [one for one in record.comparisons if one.phase == f"{label} less {first}"]
+        record.provenance["answers"][label]["sentence"] += f" {beside_first(changes, first, settings.keep)}"
+    return found
+
+
+def _with_mended(
+    found: dict[str, AnyClassifier], rows: LabelledRows, settings: Settings, record: Record
+) -> dict[str, AnyClassifier]:
+    """Return the model with its mended version, whose rule is written to the run folder.
+
+    Raises:
+        FairlabError: There are several models, there are no rows to fit on, or they are the audited ones.
+    """
+    if len(found) > 1:
+        raise FairlabError("mend= mends one model; give model=MODEL")
+    if settings.fit is None:
+        raise FairlabError(f"mend={settings.mend} needs fit=FILE, labelled rows other than those that are audited")
+    (model,) = found.values()
+    fit = _rows(settings.fit, settings, model, rows.labels)
+    seen = set(map(tuple, rows.fields))
+    if shared := sum(tuple(fields) in seen for fields in fit.fields):
+        raise FairlabError(f"{shared} texts of fit are audited too, which would flatter the mended model; remove them")
+    if not fit.groups:
+        fit.groups.update(groups_of_people(fit.fields, settings.axis))
+    rule = fit_rule(settings.mend or "threshold", model, fit, settings.keep, settings.threshold)
+    rule.save(record.folder / RULE)
+    return {"plain": model, "mended": mended(model, rule)}
 
 
 class _Digested:
@@ -106,34 +149,17 @@ class _Digested:
         return f"{self.model.name} {id(self)}"
 
 
-def _rows(data: Any, settings: Settings, model: AnyClassifier) -> LabelledRows:
+def _rows(data: Any, settings: Settings, model: AnyClassifier, names: Sequence[str] = ()) -> LabelledRows:
     name, rows = read_source(data, settings.field)
     kept = evenly(rows, settings.limit)
-    labels = tuple(map(str, settings.labels or ())) or model.labels
+    labels = tuple(map(str, settings.labels or names)) or model.labels
     if settings.labels and model.labels and len(settings.labels) != len(model.labels):
         raise FairlabError(
             f"labels names {len(settings.labels)} labels and {model.name} has {len(model.labels)} "
             f"({', '.join(model.labels)}); name each of them"
         )
-    return labelled(name, kept, settings.label, settings.group, labels, model.kind)
-
-
-def groups_of_people(fields: Sequence[Sequence[str]], axes: Sequence[str]) -> dict[str, list[str]]:
-    """Return the attribute of the people in each text by axis; empty for none, or for several attributes."""
-    lexicons = [load_lexicon(axis) for axis in axes]
-    words = PerturbableWords(lexicons, "lexical")
-    counts = [words.attributes(join_fields(some)) for some in fields]
-    found = {}
-    for lexicon in lexicons:
-        groups = [_only(one, lexicon.axis, lexicon.attributes) for one in counts]
-        if len(set(filter(None, groups))) >= TWO:
-            found[f"{FOUND}_{lexicon.axis}"] = groups
-    return found
-
-
-def _only(counts: Counter[str], axis: str, attributes: Sequence[str]) -> str:
-    held = [name for name in attributes if counts[f"{axis}/{name}"]]
-    return held[0] if len(held) == 1 else ""
+    kind = "score" if settings.labels is not None and not settings.labels else model.kind
+    return labelled(name, kept, settings.label, settings.group, labels, kind)
 
 
 def _write_sheets(folder: Path, pairs: Sequence[Pairs], ids: Sequence[str], count: int) -> None:

@@ -61,7 +61,7 @@ class LabelledTexts(Streamed):
 
     Args:
         task: name of a task in :data:`~fairlab.data.published.tasks.TASKS`, or several names joined by ``+``, whose
-            examples are interleaved.
+            examples are interleaved; or a task that a subclass describes.
         path: path of the task's data, see :func:`~fairlab.data.published.task_files.read_task`, or an output of
             ``fairlab.augment`` with the task's examples.
         validation: share of the training examples held out, above 0 and below 1. The choice depends on an example's
@@ -96,7 +96,7 @@ class LabelledTexts(Streamed):
     def __init__(
         self,
         *,
-        task: str,
+        task: str | Task,
         path: str | None,
         validation: float,
         batch_size: int,
@@ -120,15 +120,16 @@ class LabelledTexts(Streamed):
                 "this augmentation works on counterfactual groups, not on a task: augmentation=fairtuning, eda, "
                 "crossaug or none"
             )
-        self.task = find_task(task)
+        self.task = task if isinstance(task, Task) else find_task(task)
         self.path = path
         self.batch_size = batch_size
         self.encoder = encoder
         self.epochs = epochs
         self.seed = seed
-        examples = read_training(self.task, path)
+        examples = self.read_examples()
         self.hash = examples_digest(examples)
-        published = read_task(task, "train") if is_made(path) and (unseen or validate_on == "published") else examples
+        named = is_made(path) and (unseen or validate_on == "published")
+        published = read_task(self.task.name, "train") if named else examples
         made_of = sources_of(self.task, str(path), examples, published)
         parts = parted(made_of, published if validate_on == "published" else None, validation)
         measured = texts_unseen(unseen)
@@ -137,8 +138,10 @@ class LabelledTexts(Streamed):
         kept = self.examples["train"] = self.examples["train"][:limit]
         for split, part in self.examples.items():
             if not part:
-                raise FairlabError(f"{task} has no example for {split}; give more examples or change data.validation")
-            refuse_one_label(part, self.task, f"the {split} part of {task}")
+                raise FairlabError(
+                    f"{self.task.name} has no example for {split}; give more examples or change data.validation"
+                )
+            refuse_one_label(part, self.task, f"the {split} part of {self.task.name}")
         self.perturbed = perturb_examples(kept, augmentation) if isinstance(augmentation, Perturbation) else None
         if self.perturbed:
             self.examples["train"] = self.perturbed.examples
@@ -146,6 +149,10 @@ class LabelledTexts(Streamed):
             self.examples["train"] = with_more(kept, self.task, augmentation)  # type: ignore[arg-type]
         self.added = len(self.examples["train"]) - len(kept)
         self.encoded = {split: encode(encoder, pairs(part)) for split, part in self.examples.items()}
+
+    def read_examples(self) -> list[Example]:
+        """Return the task's training examples."""
+        return read_training(self.task, self.path)
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:

@@ -140,12 +140,16 @@ class SequenceClassifier(Trained):
             return nn.functional.cross_entropy(found, batch.labels)
         return nn.functional.mse_loss(found, batch.labels)
 
+    def _debiased(self, batch: LabelledBatch, found: Tensor) -> Tensor:
+        assert self.debiasing is not None
+        return self.debiasing.loss(found, batch) + self.debiasing.penalty(found, batch, self)
+
     def training_step(self, batch: LabelledBatch, batch_idx: int) -> Tensor:
         """Return the loss on one batch."""
         found = self(batch)
         loss = found.sum()  # for a share without examples
         if len(batch.labels):
-            loss = self.loss(batch, found) if self.debiasing is None else self.debiasing.loss(found, batch)
+            loss = self.loss(batch, found) if self.debiasing is None else self._debiased(batch, found)
         weight = len(batch.labels) if self.debiasing is None else self.debiasing.weight(batch)
         share = BatchShare(weight, self.device)
         own, loss = share.loss(loss), share.mean(loss)

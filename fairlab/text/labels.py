@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 BOOLEAN = {"true": "1", "false": "0"}
@@ -42,9 +43,31 @@ def label_meant(value: object, known: Iterable[str]) -> str | None:
     return exact.get(text) or folded.get(_folded(text)) or folded.get(_folded(as_written(value)))
 
 
+def distinct_labels(written: Iterable[str]) -> tuple[str, ...]:
+    """Return the labels of a column, numbers by size and then words, each in its commonest spelling.
+
+    Spellings that differ in case, or in the signs between words, are one label.
+
+    Example:
+        >>> distinct_labels(["Yes", "no", "yes", "Yes", "No way", "no_way"])
+        ('no', 'No way', 'Yes')
+    """
+    found: dict[str, Counter[str]] = {}
+    for label in written:
+        found.setdefault(_folded(label), Counter())[label] += 1
+    return tuple(sorted((spellings.most_common(1)[0][0] for spellings in found.values()), key=_in_order))
+
+
 def is_missing(value: object) -> bool:
     """Return whether a cell holds no label: None, not a number, or one of :data:`MISSING` in any case."""
     return str(value).strip().casefold() in MISSING
+
+
+def _in_order(label: str) -> tuple[bool, float, str]:
+    try:
+        return False, float(label), label
+    except ValueError:
+        return True, 0.0, label.casefold()
 
 
 def _folded(text: str) -> str:

@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import numpy as np
 import pandas
 import pytest
+from datasets import Dataset
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -103,6 +104,40 @@ def test_a_regression_is_audited_by_its_scores():
         found["audit/gender/mean_change"] - found["audit/gender/control_mean_change"]
     )
     assert abs(found["audit/sex/mean_error_gap"]) < 2
+
+
+def as_scores(texts):
+    return [3.5 * text.startswith("He ") + len(text) for text in texts]
+
+
+def test_a_function_of_scores_says_so_by_empty_labels():
+    rows = [one | {"score": k / 7} for k, one in enumerate(ROWS * 2)]
+    found = audit(as_scores, rows, label="score", labels=[], group="sex")
+    assert found["audit/gender_man_to_woman/score_shift"] == pytest.approx(-3.5 + 1, abs=1.5)
+    with pytest.raises(FairlabError, match=r"has 160 values; give a column of labels, or labels=\[\] for scores"):
+        audit(as_scores, rows, label="score")
+
+
+def test_spellings_of_a_label_are_one_label():
+    rows = [one | {"label": ("Yes", "no", "yes", "No")[k % 4]} for k, one in enumerate(ROWS)]
+    plain = audit(of_words("He"), [one | {"label": ("yes", "no")[k % 2]} for k, one in enumerate(ROWS)])
+    assert audit(of_words("He"), rows)["audit/all/model_accuracy"] == plain["audit/all/model_accuracy"]
+
+
+@pytest.mark.parametrize("columns", [["sex"], ["sex", "region"]])
+def test_rows_without_a_group_are_left_out_of_groups_alone(columns):
+    rows = [one | ({"sex": None} if k % 8 == 0 else {}) for k, one in enumerate(ROWS * 2)]
+    found = audit(of_words("He"), pandas.DataFrame(rows), group=columns)
+    assert any("20 rows have no group" in note.text for note in found.notes)
+    assert {reading.n for reading in found.readings if reading.quantity == "model_accuracy"} == {160}
+    assert {r.n for r in found.readings if (r.subset, r.quantity) == ("sex", "accuracy_gap")} == {140}
+
+
+def test_data_in_memory_is_read_in_every_form():
+    columns = {name: [one[name] for one in ROWS] for name in ROWS[0]}
+    expected = audit(of_words("He"))["audit/gender/flips"]
+    for data in (columns, pandas.DataFrame(ROWS), Dataset.from_list(ROWS)):
+        assert audit(of_words("He"), data)["audit/gender/flips"] == expected
 
 
 def test_pairs_of_texts_and_tables():

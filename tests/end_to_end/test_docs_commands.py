@@ -86,6 +86,10 @@ def _audited(folder):
     people = [f"{who} told {other} of number {k}." for k in range(40) for who, other in (("She", "him"), ("He", "her"))]
     rows = [f'"{text}",{labels[k % 3]}' for k, text in enumerate(people)]
     (folder / "reviews.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    for name, start in (("train", 0), ("fit", 100), ("test", 200)):
+        told = [f"{text} {start}" for text in people]
+        lines = [f'"{text}",{("fine", "abusive")[k % 5 % 2]}' for k, text in enumerate(told)]
+        (folder / f"{name}.csv").write_text("\n".join(["text,label", *lines]) + "\n")
     sexes = ["f" if text.startswith("She") else "m" for text in people]
     table = {"comment": people, "toxic": [k % 5 % 2 for k in range(len(people))], "sex": sexes}
     pandas.DataFrame(table).to_parquet(folder / "comments.parquet")
@@ -136,6 +140,7 @@ def reduced(experiment, folders, bart):
         "perturber": [f"backbone.name={bart}", "backbone.max_length=64", *two_steps, *few, *pairs],
         "perturber_smollm2": [*tiny_backbone(folders["llama"]), "backbone.max_length=64", *two_steps, *few, *pairs],
         "biaser_llm": [*llama, "augmentation=cda_text", "data.expandable=false", *causal, *mb_index],
+        "fairtune": [*tiny_backbone(folders["bert"]), *few],
         "glue": [*tiny_backbone(folders["bert"]), "data.path=sst2", *few],
         "razor_fever": [*claims, "data.task=fever_two_way", "data.path=data/fever_two_way"],
         "razor_nli": [*claims, "data.path=data/snli_validation"],
@@ -156,6 +161,21 @@ MADE_BEFORE = {
     "OUT": ("augment", "+augmentation=perturbation input=texts.jsonl output=OUT"),
     "made/razor": ("augment", "+augmentation=razor input=FILE field=[evidence,claim] output=made/razor"),
     "after: DIR": ("augment", "+augmentation=razor input=FILE field=text augmentation.label=label output=DIR"),
+    **{
+        f"{label}:runs/{label}": (
+            "train",
+            f"+experiment=fairtune data.path=train.csv {more} hydra.run.dir=runs/{label}",
+        )
+        for label, more in (("plain", "augmentation=none"), ("fairtuned", ""), ("paired", "augmentation=none"))
+    },
+    "model=runs/plain": (
+        "train",
+        "+experiment=fairtune augmentation=none data.path=train.csv hydra.run.dir=runs/plain",
+    ),
+    "@audits/odds/mended.json": (
+        "audit",
+        "model=runs/plain mend=odds fit=fit.csv dataset=test.csv hydra.run.dir=audits/odds",
+    ),
     "model=RUN": ("train", "+experiment=fairtune_glue task=rte hydra.run.dir=RUN"),
     "outputs/ccd_bert/RUN": ("train", "+experiment=ccd_bert hydra.run.dir=outputs/ccd_bert/RUN"),
 }

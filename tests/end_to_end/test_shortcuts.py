@@ -65,4 +65,6 @@ def test_debiasing_is_of_classifiers(run, small, tmp_path):
     done = run("+experiment=ccd_bert", *small[1:4], "debiasing=poe", "data.path=x")
     assert done.returncode == 1
     (line,) = done.stderr.strip().splitlines()
-    assert line.endswith("debiasing= is of classifiers; choose it with +experiment=razor_fever, razor_nli or glue")
+    assert line.endswith(
+        "debiasing= is of classifiers; choose it with +experiment=fairtune, glue, razor_fever or razor_nli"
+    )

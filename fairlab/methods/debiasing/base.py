@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -28,6 +30,16 @@ class Debiasing:
     def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
         """Return the loss on a batch of training examples, from outputs (B, L)."""
         return nn.functional.cross_entropy(outputs, batch.labels)
+
+    def penalty(self, outputs: Tensor, batch: LabelledBatch, forward: Callable[[LabelledBatch], Tensor]) -> Tensor:
+        """Return a term added to the loss, which may run the classifier on further texts; 0 unless overridden.
+
+        Args:
+            outputs: Outputs on the batch, (B, L).
+            batch: Training examples.
+            forward: Function from a batch to the classifier's outputs.
+        """
+        return outputs.new_zeros(())
 
     def weight(self, batch: LabelledBatch) -> float:
         """Return the denominator of the mean loss on a batch: the number of examples, or the sum of their weights."""

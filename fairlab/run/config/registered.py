@@ -8,6 +8,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 EMPTY = {  # empty choices: name and meaning, by group
+    "benchmark": ("none", "Nothing is measured; fairlab audit may do it afterwards"),
     "augmentation": ("none", "The data as it is"),
     "debiasing": ("none", "Cross-entropy, without debiasing"),
     "llm": ("none", "No language model"),

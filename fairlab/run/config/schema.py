@@ -22,7 +22,7 @@ from fairlab.run.config.lightning_keys import lightning_hint
 from fairlab.run.config.optimizing import DECAYED, refuse_wrong_optimizer
 from fairlab.run.folders import plain_config
 from fairlab.text.pipeline import refuse_unknown_pipeline
-from fairlab.types import Count, FairlabError, Natural, Positive, Seed, Share, Texts
+from fairlab.types import Count, FairlabError, Natural, NotNegative, Positive, Seed, Share, Texts
 
 
 class Nothing(TypedDict):
@@ -106,6 +106,9 @@ OWN = {  # keys that mean something else to one entry point
         "margin": Positive | None,
         "sheet": Count | str | None,
         "mode": Literal["syntax", "lexical"],
+        "mend": Literal["threshold", "odds"] | None,
+        "fit": str | None,
+        "keep": NotNegative,
     },
 }
 NOT_KEYS = ("defaults", "hydra", "data")  # and what a root file adds to a group
@@ -238,7 +241,9 @@ def _refuse_misfits_of_training(values: dict[str, Any]) -> None:
         values.get("debiasing")
         and "debiasing" not in inspect.signature(target_of(values["method"], "method")).parameters
     ):
-        raise FairlabError("debiasing= is of classifiers; choose it with +experiment=razor_fever, razor_nli or glue")
+        raise FairlabError(
+            "debiasing= is of classifiers; choose it with +experiment=fairtune, glue, razor_fever or razor_nli"
+        )
 
 
 def refuse_other_data(target: Any) -> None:

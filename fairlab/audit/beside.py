@@ -1,0 +1,51 @@
+"""Sentence on a later model of an audit beside the first: what changed, and whether accuracy is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairlab.audit.answer import ALPHA, GAP
+from fairlab.record import Comparison
+
+USEFUL = "model_accuracy"
+SHOWN = 3  # changes that the sentence names
+
+
+def beside_first(changes: Sequence[Comparison], first: str, keep: float) -> str:
+    """Return what differs from the first model beyond chance, and whether no more accuracy than ``keep`` is lost.
+
+    A loss is excluded if the 95 % interval of the paired difference lies above ``-keep``, as in a test of
+    non-inferiority. That an interval holds no difference does not show that accuracy is kept.
+
+    Args:
+        changes: Comparisons of one model with the first.
+        first: Label of the first model.
+        keep: Largest loss of accuracy that counts as kept, in points.
+    """
+    found = [one for one in changes if one.headline and one.p_holm is not None and one.p_holm < ALPHA]
+    found.sort(key=lambda one: -abs(one.difference))
+    words = [f"{_named(one)} {_numbers(one)} (p {one.p_holm:.2g} after Holm)" for one in found[:SHOWN]]
+    more = f", and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    said = "; ".join(words) + more if words else "no headline number changes beyond chance"
+    return f"Beside {first}: {said}.{_kept(changes, keep)}"
+
+
+def _kept(changes: Sequence[Comparison], keep: float) -> str:
+    of_accuracy = next((one for one in changes if one.quantity == USEFUL), None)
+    if of_accuracy is None:
+        return ""
+    if of_accuracy.low >= -keep:
+        return f" Accuracy is kept within {keep:g} points: {_numbers(of_accuracy)}."
+    return f" That accuracy is kept within {keep:g} points is not shown: {_numbers(of_accuracy)}."
+
+
+def _named(one: Comparison) -> str:
+    place = one.subset.replace("_", " ")
+    if one.quantity.endswith(GAP) or one.quantity == "equalized_odds":
+        return f"the gap in {one.quantity.removesuffix(GAP).replace('_', ' ')} between groups of {place}"
+    return f"{one.quantity.replace('_', ' ')} with {place}"
+
+
+def _numbers(one: Comparison) -> str:
+    unit = "points" if one.unit in ("%", "points") else one.unit
+    return f"{one.difference:+.1f} {unit} [{one.low:+.1f}, {one.high:+.1f}]"

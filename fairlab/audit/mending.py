@@ -1,0 +1,155 @@
+"""Mending of a trained classifier's decisions: thresholds per label, or equalized odds, kept as a file of numbers.
+
+Training is mended by ``fairlab.train +experiment=fairtune``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Literal, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.audit.any_classifier import AnyClassifier, Fields
+from fairlab.audit.data import LabelledRows
+from fairlab.audit.group_rates import members_of
+from fairlab.audit.odds import Chances, chance_of, fit_chances
+from fairlab.audit.outputs import cuts_of, outputs_of
+from fairlab.audit.people import attributes_of, people_column
+from fairlab.audit.thresholds import chosen_cuts
+from fairlab.checks.foreign import read_object, require_form
+from fairlab.files import write_whole
+from fairlab.lexicons import lexicon_axes
+from fairlab.types import FairlabError
+
+Array = NDArray[np.float64]
+Way = Literal["threshold", "odds"]
+FILE = "mended.json"
+
+
+class _Form(TypedDict):
+    way: Way
+    kind: Literal["one", "several"]
+    labels: list[str]
+    cuts: dict[str, float]
+    column: str | None
+    chances: dict[str, dict[str, Chances]]
+    rows: int
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Decision rule to put after a classifier, with nothing but numbers in it.
+
+    Attributes:
+        way: ``threshold`` or ``odds``.
+        kind: Whether a text has ``one`` label or ``several``.
+        labels: Names of the labels, in the order of the outputs.
+        cuts: Threshold of each label; empty for odds.
+        column: Column of the groups; ``people_AXIS`` for those that a lexicon finds in the text; None for thresholds.
+        chances: Chances of each label by group; empty for thresholds.
+        rows: Number of rows that it was fitted on.
+    """
+
+    way: Way
+    kind: Literal["one", "several"]
+    labels: list[str]
+    cuts: dict[str, float] = field(default_factory=dict)
+    column: str | None = None
+    chances: dict[str, dict[str, Chances]] = field(default_factory=dict)
+    rows: int = 0
+
+    def save(self, path: Path) -> None:
+        """Write the rule as JSON."""
+        write_whole(path, json.dumps(asdict(self), indent=1) + "\n")
+
+
+def read_rule(path: Path) -> Rule:
+    """Return the rule in a file.
+
+    Raises:
+        FairlabError: The file is missing, or holds something else.
+    """
+    content = read_object(path)
+    require_form(path, content, _Form)
+    if set(content["cuts"]) - set(content["labels"]) or set(content["chances"]) - set(content["labels"]):
+        raise FairlabError(f"{path} names labels that it does not list; let mend=threshold or mend=odds write it again")
+    return Rule(**content)
+
+
+def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, threshold: float = 0.5) -> Rule:
+    """Return the rule that mends a classifier on some rows.
+
+    Args:
+        way: ``threshold`` chooses a threshold per label, the same for everybody, with the smallest gap in error rates
+            among those that lose at most ``keep`` points of accuracy. ``odds`` gives each group of the first column
+            chances with equalized odds.
+        model: Classifier.
+        data: Rows with labels and groups, other than those to measure on.
+        keep: Largest loss of accuracy on these rows, in points; ``odds`` does not read it.
+        threshold: Threshold of labels for which the model has none.
+
+    Raises:
+        FairlabError: The data has scores, has no two groups of 20 rows, or has three exclusive labels for odds.
+    """
+    if model.column or model.by_chance:
+        raise FairlabError(f"{model.name} already; mend the model that it is made of")
+    if data.kind == "score":
+        raise FairlabError("mend= changes decisions, and the model gives scores; train it with +experiment=fairtune")
+    outputs = outputs_of(model, data.fields, data.kind, data.labels)
+    labels = list(data.labels)
+    if way == "threshold":
+        columns = [found for groups in data.groups.values() if len((found := members_of(groups)).names) > 1]
+        if not columns:
+            raise FairlabError("no two groups of fit have 20 rows, so that no gap can be made smaller; give more rows")
+        start = cuts_of(model, labels, threshold)
+        cuts = chosen_cuts(data, outputs, columns, start, keep / 100)
+        return Rule("threshold", data.kind, labels, dict(zip(labels, cuts.tolist(), strict=True)), rows=len(outputs))
+    if data.kind == "one" and len(labels) != 2:
+        raise FairlabError(f"mend=odds needs two labels, or several at once, not {len(labels)}; take mend=threshold")
+    column = next(iter(data.groups), "")
+    if not column:
+        raise FairlabError("mend=odds needs groups, and fit names none; give group=COLUMN")
+    places = [1] if data.kind == "one" else range(len(labels))
+    chances = {}
+    for place in places:
+        truth = data.truth if data.kind == "one" else data.truth[:, place]
+        chances[labels[place]] = fit_chances(truth, outputs[:, place], data.groups[column], labels[place])
+    return Rule("odds", data.kind, labels, column=column, chances=chances, rows=len(outputs))
+
+
+def mended(model: AnyClassifier, rule: Rule) -> AnyClassifier:
+    """Return a classifier whose decisions follow a rule.
+
+    Raises:
+        FairlabError: The rule needs an axis that fairlab does not have.
+    """
+    name = f"{model.name}, mended by {rule.way}"
+    if rule.way == "threshold":
+        return replace(model, name=name, kind=model.kind or rule.kind, thresholds=tuple(rule.cuts.items()))
+    axis = next((axis for axis in lexicon_axes() if people_column(axis) == rule.column), None)
+
+    def call(texts: Sequence[Fields]) -> Array:
+        plain = list(texts) if axis else [fields[:-1] for fields in texts]
+        groups = attributes_of(plain, [axis])[axis] if axis else [fields[-1] for fields in texts]
+        outputs = outputs_of(model, plain, rule.kind, rule.labels)
+        found = outputs.copy()
+        for label, chances in rule.chances.items():
+            place = rule.labels.index(label)
+            found[:, place] = chance_of(outputs[:, place], groups, chances)
+        if rule.kind == "one":
+            found[:, 0] = 1 - found[:, 1]
+        return found
+
+    return AnyClassifier(
+        name,
+        call,
+        model.labels or tuple(rule.labels),
+        rule.kind,
+        column="" if axis else rule.column or "",
+        by_chance=True,
+    )

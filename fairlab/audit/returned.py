@@ -1,0 +1,76 @@
+"""Numbers from what a user's function returns: arrays, labels, tables or mappings by label.
+
+Shape letters: N texts, L labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.text.labels import label_meant
+from fairlab.types import FairlabError
+
+Array = NDArray[np.float64]
+
+
+def as_numbers(name: str, returned: Any, labels: Sequence[str]) -> Array:
+    """Return probabilities or scores (N, L) or (N,), with columns in the order of the labels.
+
+    Args:
+        name: Name of the model, for messages.
+        returned: Array or nested lists of numbers; labels, which get a probability of 1; a DataFrame with a column per
+            label; a mapping from label to probability per text; or what a transformers pipeline returns with
+            ``top_k=None``, a list of ``{"label": ..., "score": ...}`` per text.
+        labels: Names of the labels.
+
+    Raises:
+        FairlabError: A label is unknown or missing, or the model returns something else.
+    """
+    if returned is None:
+        raise FairlabError(f"{name} returns nothing; return a row of numbers a text")
+    if hasattr(returned, "detach"):  # a tensor of torch
+        returned = returned.detach().cpu().numpy()
+    if hasattr(returned, "iloc") and getattr(returned, "ndim", 1) > 1:
+        known = {label_meant(column, labels): column for column in returned.columns}
+        if labels and set(labels) <= set(known):
+            returned = returned[[known[label] for label in labels]]
+        return np.asarray(returned, dtype=np.float64)
+    found = [returned] if isinstance(returned, str) or not hasattr(returned, "__len__") else list(returned)
+    first = found[0] if found else None
+    if isinstance(first, str):
+        return np.stack([_of_label(name, str(one), labels) for one in found])
+    if isinstance(first, Mapping) or (isinstance(first, list) and first and isinstance(first[0], Mapping)):
+        return np.array([_of_mapping(name, one, labels) for one in found])
+    try:
+        return np.asarray(found if np.ndim(returned) else returned, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise FairlabError(
+            f"{name} returns a {type(returned).__name__} of {type(first).__name__}; return a row of numbers a text"
+        ) from error
+
+
+def _of_label(name: str, label: str, labels: Sequence[str]) -> Array:
+    meant = label_meant(label, labels)
+    if meant is None:
+        raise FairlabError(
+            f"{name} returns the label '{label}', and the data has {', '.join(labels)}; give labels=[...]"
+        )
+    return np.eye(len(labels))[list(labels).index(meant)]
+
+
+def _of_mapping(name: str, one: Any, labels: Sequence[str]) -> list[float]:
+    """Return the probabilities of a text by label."""
+    scores = one if isinstance(one, Mapping) else {part["label"]: part["score"] for part in one}
+    if set(scores) == {"label", "score"}:
+        raise FairlabError(
+            f"{name} returns the likeliest label alone; return the probability of each (top_k=None of a transformers "
+            "pipeline)"
+        )
+    known = {label_meant(label, labels): float(score) for label, score in scores.items()}
+    if absent := [label for label in labels if label not in known]:
+        raise FairlabError(f"{name} returns no probability of '{absent[0]}'; return one for each label")
+    return [known[label] for label in labels]

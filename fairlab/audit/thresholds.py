@@ -1,0 +1,80 @@
+"""Thresholds per label that make the gaps between groups small, at little cost of accuracy.
+
+Shape letters: N rows, L labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.audit.data import LabelledRows
+from fairlab.audit.group_rates import Members
+from fairlab.audit.outputs import predicted
+
+Array = NDArray[np.float64]
+GRID = 99  # quantiles of a label's probabilities that are tried as its threshold
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What thresholds reach on some rows.
+
+    Attributes:
+        accuracy: Share of rows that are labelled right.
+        gap: Largest gap in false-positive or false-negative rate between two groups, over labels and columns.
+    """
+
+    accuracy: float
+    gap: float
+
+
+def chosen_cuts(data: LabelledRows, outputs: Array, columns: Sequence[Members], start: Array, keep: float) -> Array:
+    """Return the thresholds (L,) with the smallest gap among those that keep the accuracy.
+
+    Labels are taken in turn; each one's threshold is a quantile of its probabilities. Of two exclusive labels the
+    second has a threshold alone.
+
+    Args:
+        data: Rows with labels.
+        outputs: Probabilities of the rows, (N, L).
+        columns: Groups, of one column or several.
+        start: Thresholds to start from, (L,).
+        keep: Largest loss of accuracy, as a share.
+    """
+    least = reached(data, outputs, columns, start).accuracy - keep
+    best, cuts = (reached(data, outputs, columns, start).gap, -least), start.copy()
+    places = [1] if data.kind == "one" and len(data.labels) == 2 else range(len(data.labels))
+    for place in places:
+        for threshold in np.quantile(outputs[:, place], np.linspace(0.01, 0.99, GRID)):
+            tried = cuts.copy()
+            tried[place] = threshold
+            found = reached(data, outputs, columns, tried)
+            if found.accuracy >= least - 1e-12 and (found.gap, -found.accuracy) < best:
+                best, cuts = (found.gap, -found.accuracy), tried
+    return cuts
+
+
+def reached(data: LabelledRows, outputs: Array, columns: Sequence[Members], cuts: Array) -> Reached:
+    """Return what thresholds reach on rows."""
+    labels = predicted(outputs, data.kind, cuts)
+    right = labels == data.truth
+    gaps = [gap for members in columns for gap in _gaps(data, labels, members)]
+    return Reached(float((right if right.ndim == 1 else right.all(axis=1)).mean()), max(gaps, default=0.0))
+
+
+def _gaps(data: LabelledRows, labels: Array, members: Members) -> Iterator[float]:
+    """Yield the gap in each error rate of each label, among groups that have rows for it."""
+    for place in range(len(data.labels)):
+        several = data.kind == "several"
+        truth, given = ((side[:, place] if several else side == place) for side in (data.truth, labels))
+        for actual in (0, 1):
+            rows = (truth == actual)[:, None] & members.member_NK
+            counts = rows.sum(axis=0)
+            errors = (rows & (given != actual)[:, None]).sum(axis=0)
+            rates = errors[counts > 0] / counts[counts > 0]
+            if len(rates) > 1:
+                yield float(np.ptp(rates))

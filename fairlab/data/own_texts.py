@@ -1,0 +1,145 @@
+"""LightningDataModule of a user's own labelled texts, or pairs of texts, in any file of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairlab.augmentation.perturbation import Perturbation
+from fairlab.backbones.backbone import Backbone
+from fairlab.data.labelled_tasks import LabelledTexts
+from fairlab.data.published.tasks import Example, Task
+from fairlab.data.stream.formats import BadRow
+from fairlab.data.stream.rows import read_rows
+from fairlab.protocols import ExampleAugmentation
+from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant
+from fairlab.types import FairlabError, Row
+
+MOST_LABELS = 100  # distinct values of a label column; more are scores or ids
+PAIR = 2  # texts that a classifier reads at most
+
+
+class OwnTexts(LabelledTexts):
+    """Training examples in a file of the user's, some of them held out for model selection.
+
+    Args:
+        path: path or name of the rows, as :func:`fairlab.data.stream.rows.read_rows` takes it.
+        field: column of the text, or two columns for pairs of texts.
+        label: column of the label, or of the score if ``labels`` is empty.
+        labels: names of the labels, in the order of the classifier's outputs; None takes the values of the column, and
+            an empty list reads scores.
+        validation: share of the rows held out, above 0 and below 1; rows that share a first text are never split.
+        batch_size: number of rows in a training batch, over all processes.
+        limit: maximal number of training rows, from the first; None uses all.
+        encoder: the backbone whose tokenizer and maximal length are used.
+        epochs: number of passes over the training rows.
+        seed: seed of the order of the batches.
+        augmentation: augmentation that perturbs the training rows or adds to them; held-out rows stay as they are.
+
+    Raises:
+        FairlabError: on bad data or values, naming file, row or key.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: str,
+        field: str | Sequence[str],
+        label: str,
+        labels: Sequence[str] | None,
+        validation: float,
+        batch_size: int,
+        limit: int | None,
+        encoder: Backbone,
+        epochs: int,
+        seed: int,
+        augmentation: Perturbation | ExampleAugmentation | None = None,
+    ) -> None:
+        task, self._own = own_task(path, field, label, labels)
+        super().__init__(
+            task=task,
+            path=path,
+            validation=validation,
+            batch_size=batch_size,
+            limit=limit,
+            encoder=encoder,
+            epochs=epochs,
+            seed=seed,
+            augmentation=augmentation,
+        )
+
+    def read_examples(self) -> list[Example]:
+        """Return the examples of the file."""
+        return self._own
+
+
+def own_task(
+    path: str, field: str | Sequence[str], label: str, labels: Sequence[str] | None = None
+) -> tuple[Task, list[Example]]:
+    """Return the task that a user's file makes, and its examples in order.
+
+    Args:
+        path: path or name of the rows.
+        field: column of the text, or two columns for pairs of texts.
+        label: column of the label or score.
+        labels: names of the labels; None takes those of the column, and an empty list reads scores.
+
+    Raises:
+        FairlabError: The file is missing, a row lacks text or label, there are more than two fields, or the labels are
+            of one kind, too many, or others than ``labels``.
+    """
+    fields = [field] if isinstance(field, str) else list(field)
+    if len(fields) > PAIR or not isinstance(label, str):
+        wrong = "label" if len(fields) <= PAIR else "field"
+        raise FairlabError(f"data.{wrong} names too many columns; give one label a text, and one text or a pair")
+    rows = [_sound(path, row) for row in read_rows(path, fields)]
+    if not rows:
+        raise FairlabError(f"{path} has no rows; give a file of labelled texts")
+    written = [_label_of(path, row, label) for row in rows]
+    names = () if labels is not None and not labels else _names(path, label, written, labels)
+    numbers = [_number(path, row, value, label, names) for row, value in zip(rows, written, strict=True)]
+    found = [
+        Example(row.fields[0], row.fields[1] if len(fields) == PAIR else None, number)
+        for row, number in zip(rows, numbers, strict=True)
+    ]
+    metrics = ("accuracy", "macro_f1") if names else ("pearson",)
+    return Task(Path(path).stem or path, names, metrics, ((*fields, label),), {}, ("", "")), found
+
+
+def _sound(path: str, row: Row | BadRow) -> Row:
+    if isinstance(row, BadRow):
+        raise FairlabError(f"{path}, {row.place}: {row.reason}; mend or remove the row, or give data.field=COLUMN")
+    return row
+
+
+def _label_of(path: str, row: Row, column: str) -> str:
+    if column not in row.extra:
+        known = ", ".join(map(str, row.extra)) or "no other"
+        raise FairlabError(f"{path} has no column '{column}'; it has: {known}; give data.label=COLUMN")
+    if is_missing(row.extra[column]):
+        raise FairlabError(f"{path}, {row.place}: the cell of '{column}' is empty; fill it in or remove the row")
+    return as_written(row.extra[column])
+
+
+def _names(path: str, column: str, written: Sequence[str], labels: Sequence[str] | None) -> tuple[str, ...]:
+    if labels is not None:
+        return tuple(map(str, labels))
+    names = distinct_labels(written)
+    if len(names) > MOST_LABELS:
+        raise FairlabError(
+            f"'{column}' of {path} has {len(names)} values; give a column of labels, or data.labels=[] for scores"
+        )
+    return names
+
+
+def _number(path: str, row: Row, value: str, column: str, names: Sequence[str]) -> float:
+    """Return the position of a label among the names, or the score if there are none."""
+    if names:
+        meant = label_meant(value, names)
+        if meant is None:
+            raise FairlabError(f"{path}, {row.place}: '{value}' in '{column}' is none of data.labels; add it there")
+        return names.index(meant)
+    try:
+        return float(value)
+    except ValueError as error:
+        raise FairlabError(f"{path}, {row.place}: '{value}' in '{column}' is no number; mend the cell") from error

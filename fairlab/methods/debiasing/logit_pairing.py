@@ -1,0 +1,110 @@
+"""Counterfactual logit pairing (CLP): a classifier's logits of a text and of its changed copy are kept close.
+
+Source: Garg et al. 2019, "Counterfactual Fairness in Text Classification through Robustness", section 4.3.
+Shape letters: B examples, L labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from fairlab.augmentation.perturbation import Perturbation
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.classification import encode
+from fairlab.data.labelled_tasks import LabelledBatch, LabelledTexts, padded, pairs
+from fairlab.data.stream.choices import perturb_examples
+from fairlab.methods.debiasing.base import Debiasing
+from fairlab.types import FairlabError, NotNegative
+
+
+class LogitPairing(Debiasing):
+    """Usual loss plus a penalty on the distance between the logits of a text and of its counterfactual.
+
+    The counterfactual of a training example has one person turned to another attribute, as fairtuning makes it. It is
+    drawn once, and its label plays no part in the penalty.
+
+    Args:
+        factor: Weight of the penalty, lambda in the paper.
+        axes: Names of lexicons, or paths of lexicon files, along which people change.
+        mode: Way of finding people, see :class:`fairlab.augmentation.perturbation.Perturbation`.
+
+    Attributes:
+        pair_of: Position of the counterfactual of each training example among the encoded ones; -1 for none, (N,).
+    """
+
+    title = "counterfactual logit pairing (CLP)"
+    limits = "It asks that people do not matter, also where the label depends on who is meant."
+    citation = """@inproceedings{garg2019counterfactual,
+  title = {Counterfactual Fairness in Text Classification through Robustness},
+  author = {Garg, Sahaj and Perot, Vincent and Limtiaco, Nicole and Taly, Ankur and Chi, Ed H. and Beutel, Alex},
+  booktitle = {Proceedings of the AAAI/ACM Conference on AI, Ethics, and Society},
+  year = {2019}
+}"""
+    name = "logit_pairing"
+
+    def __init__(self, *, factor: NotNegative, axes: Sequence[str], mode: Literal["syntax", "lexical"]) -> None:
+        self.factor = factor
+        self.axes = list(axes)
+        self.mode: Literal["syntax", "lexical"] = mode
+
+    def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:
+        """Make and encode the counterfactuals of the training examples.
+
+        Raises:
+            FairlabError: The task has answers to choose from, or no example names people of the axes.
+        """
+        if data.task.options:
+            raise FairlabError(f"debiasing={self.name} works on texts or pairs, and {data.task.name} has answers")
+        perturbation = Perturbation(axes=self.axes, sampling="uniform", mode=self.mode, seed=seed)
+        made = perturb_examples(data.examples["train"], perturbation)
+        if not made.changed:
+            raise FairlabError(
+                f"no training example names people by {', '.join(self.axes)} that the rules can change, so there is "
+                "nothing to pair; give texts about people, or debiasing.axes"
+            )
+        self.pair_of = torch.full((len(made.examples),), -1)
+        self.pair_of[made.changed] = torch.arange(len(made.changed))
+        self.encoded = encode(backbone, pairs([made.examples[k] for k in made.changed]))
+        self.padding = data.encoder.padding_id
+
+    def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
+        """Return the cross-entropy, or the squared error of scores."""
+        return super().loss(outputs, batch) if outputs.ndim > 1 else nn.functional.mse_loss(outputs, batch.labels)
+
+    def penalty(self, outputs: Tensor, batch: LabelledBatch, forward: Callable[[LabelledBatch], Tensor]) -> Tensor:
+        """Return lambda times the distance of logits, with examples without a counterfactual at distance 0."""
+        places = self.pair_of[batch.positions.cpu()]
+        held = places >= 0
+        if not held.any():
+            return outputs.new_zeros(())
+        device = batch.input_ids.device
+        input_ids, mask, segments = padded(self.encoded, places[held].tolist(), self.padding)
+        kept = held.to(device)
+        others = replace(
+            batch,
+            input_ids=input_ids.to(device),
+            attention_mask=mask.to(device),
+            segments=None if segments is None else segments.to(device),
+            labels=batch.labels[kept],
+            positions=batch.positions[held.to(batch.positions.device)],
+        )
+        return self.factor * logit_distance(outputs[kept], forward(others)) * held.sum() / len(held)
+
+
+def logit_distance(first: Tensor, second: Tensor) -> Tensor:
+    """Compute the mean absolute difference of logits, over labels and examples.
+
+    Args:
+        first: Logits of the texts, (B, L), or scores (B,).
+        second: Logits of their counterfactuals, of the same shape.
+
+    Example:
+        >>> logit_distance(torch.tensor([[1.0, -1.0]]), torch.tensor([[0.0, 2.0]])).item()
+        2.0
+    """
+    return (first - second).abs().mean()
