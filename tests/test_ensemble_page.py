@@ -9,7 +9,7 @@ import pytest
 
 from experiments.ensemble import injection, picture
 from experiments.ensemble.postprocessing import NOBODY, folds, measured, of_subgroups, one_threshold, pooled
-from fairlab.data.safety import SafetyText
+from fairlab.data.safety_texts import SafetyText
 from fairlab.files import sha256
 
 

@@ -11,7 +11,8 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from fairlab.benchmarks.safety import OfHarm, Safety
-from fairlab.data.safety import Judged, Predicted, SafetyText
+from fairlab.data.safety import Judged, Predicted
+from fairlab.data.safety_texts import SafetyText
 from fairlab.types import FairlabError
 
 TEXTS = [

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import track
 
-from fairlab.data.safety import SUBGROUPS, Judged, Predicted, SafetyData, SafetyText
+from fairlab.data.safety import Judged, Predicted, SafetyData
+from fairlab.data.safety_texts import SUBGROUPS, SafetyText
 from fairlab.files import write_whole
 from fairlab.methods.safety_ensemble.choosing import Compared
 from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.data.safety import CATEGORIES, Judged, Predicted
+from fairlab.data.safety import Judged, Predicted
+from fairlab.data.safety_texts import CATEGORIES
 from fairlab.metrics.acv import set_numbers
 from fairlab.metrics.sliced_averages import SAFE, largest_gap, sliced_averages
 

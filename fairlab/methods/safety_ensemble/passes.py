@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.data.safety import SUBGROUPS
+from fairlab.data.safety_texts import SUBGROUPS
 from fairlab.methods.safety_ensemble.calibration import calibration_line
 from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted, Strength, reweight
 from fairlab.methods.safety_ensemble.model import Array, HarmModel
