@@ -53,6 +53,7 @@ class SafetyText:
         subgroup: the subgroup that the text is about, as ``category:subgroup``; empty if there is no subgroup.
         labels: 0 (safe) or 1 (unsafe) for each harm that was judged.
         seed: whether the text occurs in the data itself; False for a version made from a seed.
+        kind: kind of text that the authors of the data report by, such as a functionality of HateCheck; may be empty.
     """
 
     text: str
@@ -60,6 +61,7 @@ class SafetyText:
     subgroup: str
     labels: Mapping[str, int]
     seed: bool = True
+    kind: str = ""
 
     @property
     def category(self) -> str:
@@ -177,14 +179,15 @@ def _madlibs(file: Path) -> Iterator[SafetyText]:
 
 def _hatecheck(file: Path) -> Iterator[SafetyText]:
     """Yield the texts of HateCheck: a set is a template with each target group in turn, or a single other case."""
-    rows = list(_csv(file, ["test_case", "label_gold", "target_ident", "templ_id", "case_id"]))
+    rows = list(_csv(file, ["test_case", "label_gold", "target_ident", "templ_id", "case_id", "functionality"]))
     sizes = Counter(row["templ_id"] for _, row in rows if row["target_ident"])
     targets = len({row["target_ident"] for _, row in rows} - {""})
     for _, row in rows:
         templated = row["target_ident"] and sizes[row["templ_id"]] == targets
         key = f"template {row['templ_id']}" if templated else f"case {row['case_id']}"
         subgroup = f"Target:{row['target_ident']}" if row["target_ident"] else ""
-        yield SafetyText(row["test_case"], key, subgroup, {"hate": int(row["label_gold"] == "hateful")})
+        labels = {"hate": int(row["label_gold"] == "hateful")}
+        yield SafetyText(row["test_case"], key, subgroup, labels, kind=row["functionality"])
 
 
 def _moderation(file: Path) -> Iterator[SafetyText]:
