@@ -20,7 +20,7 @@ from fairlab.data.safety import Judged, Predicted
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
-from fairlab.types import ALIKE, Description, FairlabError
+from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError
 
 Array = NDArray[np.float64]
 CHANGED = (
@@ -55,7 +55,8 @@ class Safety(Benchmark):
         limit: Maximum number of counterfactual sets, spread evenly over the texts; None takes all.
 
     Raises:
-        FairlabError: The threshold is not a probability, or, in ``measure``, the model scored no such texts.
+        FairlabError: The threshold is not a probability.
+        DataUnavailable: In ``measure``, the model scored no such texts.
     """
 
     version: ClassVar[int] = 2
@@ -93,7 +94,7 @@ class Safety(Benchmark):
     def measure(self, judged: Judged, before: Mapping[str, Array] | None = None) -> Outcome:
         """Measure an ensemble; ``before`` holds the scores of the baseline for the same texts."""
         if self.of not in judged.parts:
-            raise FairlabError(
+            raise DataUnavailable(
                 f"nothing was scored of '{self.of}'; there are: {', '.join(judged.parts)}; see data.held_out"
             )
         judged = self._limited(judged)
