@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.data.published.download import locate
-from fairlab.data.safety_texts import READERS, kept_for_benchmarks, read_safety
+from fairlab.data.safety_readers import READERS, kept_for_benchmarks, read_safety
 from fairlab.methods.safety_ensemble.sources.linear_scores import LinearScores, write_linear
 from fairlab.methods.safety_ensemble.sources.policy import MINILM, PolicySimilarity
 

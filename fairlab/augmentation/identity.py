@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairlab.checks.json_text import from_json
-from fairlab.lexicons import FOLDER, load_lexicon
 from fairlab.llm.client import LLM
 from fairlab.protocols import RowAugmentation, refuse_axis
 from fairlab.rewriting.by_llm.injection import Injection, Version
 from fairlab.rewriting.english.agreement import article
 from fairlab.rewriting.english.subgroup_swap import NO_WORD, SubgroupSwap
+from fairlab.rewriting.identities import SUBGROUPS, identity_lexicons
 from fairlab.text.difference import changes
 from fairlab.text.fields import NOT_SPLIT, named_fields
 from fairlab.text.reading import text_lines
 from fairlab.text.words import match_case, word_pieces
-from fairlab.types import FairlabError, Made, Row
+from fairlab.types import FairlabError, Made, Row, Texts
 
 ARTICLE = re.compile(r"\b(an?)( +)(\w+)", re.IGNORECASE)
 NOBODY = ("", "--")  # subgroups of a text about no subgroup
@@ -43,6 +43,8 @@ class Identity(RowAugmentation):
 
     Args:
         inject: Way of making versions: ``rules`` or ``llm``.
+        identities: Lexicons of the identity categories: names of axes, paths of files, and ``subgroups`` for the
+            paper's four; a category has the name of its lexicon's axis.
         subgroup: Name of the column that holds a row's ``category:subgroup``.
         review: File of reviewed versions: ``review.jsonl`` of an earlier run with every ``keep`` filled in. Flagged
             versions marked to keep stay in the data.
@@ -68,6 +70,7 @@ class Identity(RowAugmentation):
         self,
         *,
         inject: Literal["rules", "llm"] = "rules",
+        identities: Texts = (SUBGROUPS,),
         subgroup: str = "subgroup",
         review: str | None = None,
         llm: LLM | None = None,
@@ -82,10 +85,15 @@ class Identity(RowAugmentation):
         self.subgroup = subgroup
         self.kept = read_review(Path(review)) if review is not None else {}
         self.injection = Injection(llm) if llm is not None else None
-        lexicons = [load_lexicon(str(path)) for path in sorted((FOLDER / "subgroups").glob("*.yaml"))]
+        self.identities = tuple(identities)
+        lexicons = identity_lexicons(self.identities)
         self.swaps = {lexicon.axis: SubgroupSwap(lexicon) for lexicon in lexicons}
         forms = (form for lexicon in lexicons for row in lexicon.rows for form in row if form)
         self.first_words = {word_pieces(form)[0] for form in forms}
+
+    def subgroups(self) -> dict[str, list[str]]:
+        """Return the subgroups of every identity category."""
+        return {category: list(swap.attributes) for category, swap in self.swaps.items()}
 
     def versions(self, text: str, category: str, subgroup: str) -> dict[str, str]:
         """Return the possible versions of a text for the other subgroups of its category.
@@ -144,7 +152,7 @@ class Identity(RowAugmentation):
         """
         refuse_axis(values, f"{cls.name} has its own identities")
         node = values["augmentation"]
-        lexicons = [load_lexicon(str(path)) for path in sorted((FOLDER / "subgroups").glob("*.yaml"))]
+        lexicons = identity_lexicons(node.get("identities", (SUBGROUPS,)))
         return {
             "axis": ", ".join(lexicon.axis for lexicon in lexicons),
             "inject": node["inject"],

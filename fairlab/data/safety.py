@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.data.near_copies import set_groups
-from fairlab.data.safety_texts import CATEGORIES, HARMS, READERS, SafetyText, read_safety
+from fairlab.data.own_safety import Columns
+from fairlab.data.safety_readers import READERS, read_safety
+from fairlab.data.safety_texts import HARMS, SafetyText
 from fairlab.protocols import SubgroupAugmentation, TrainingData
-from fairlab.rewriting.identities import Identities
+from fairlab.rewriting.identities import SUBGROUPS, Identities
 from fairlab.types import FairlabError
 
 
@@ -33,10 +35,13 @@ class SafetyData(TrainingData):
         folds: number of folds, at least three; each is the test set of one model, and the validation set of another.
         repeats: number of independent divisions of the data into folds.
         seed: seed of the divisions.
+        columns: columns of a table of one's own; None takes the usual names.
         augmentation: augmentation that makes the versions; None uses only the texts that the data holds.
 
     Attributes:
         texts: the seeds, then the versions made from them.
+        subgroups: subgroups by identity category, of the augmentation.
+        identities: names of the lexicons of these categories.
         others: the texts of every held-out dataset.
 
     Raises:
@@ -55,6 +60,7 @@ class SafetyData(TrainingData):
         folds: int,
         repeats: int,
         seed: int,
+        columns: Columns | None = None,
         augmentation: SubgroupAugmentation | None,
     ) -> None:
         if folds < 3 or repeats < 1:
@@ -66,8 +72,12 @@ class SafetyData(TrainingData):
         self.folds = folds
         self.repeats = repeats
         self.seed = seed
-        seeds = read_safety(name, path)
-        self.groups = set_groups([text.key for text in seeds], [text.text for text in seeds], Identities())
+        self.identities = tuple(augmentation.identities) if augmentation else (SUBGROUPS,)
+        self.subgroups = augmentation.subgroups() if augmentation else {}
+        found = read_safety(name, path, columns)
+        seeds = about_whom(found, self.subgroups, self.identities) if augmentation else found
+        words = Identities(self.identities)
+        self.groups = set_groups([text.key for text in seeds], [text.text for text in seeds], words)
         if (count := len(set(self.groups.values()))) < folds:
             raise FairlabError(f"{name} has {count} sets that are no copies, for {folds} folds; lower data.folds")
         self.made = made_of(seeds, augmentation) if augmentation else []
@@ -88,10 +98,14 @@ class SafetyData(TrainingData):
             held[fold[group]] += sizes[group]
         return np.array([fold[self.groups[text.key]] for text in self.texts])
 
+    def harms(self) -> list[str]:
+        """Return the harms that the texts are labelled for, those of table 1 first."""
+        labelled = {harm for text in self.texts for harm in text.labels}
+        return [*(harm for harm in HARMS if harm in labelled), *sorted(labelled - set(HARMS))]
+
     def facts(self) -> dict[str, object]:
         """Return the facts for the record: content hash, sizes, and the number of versions made for each subgroup."""
         seeds = [text for text in self.texts if text.seed]
-        harms = dict.fromkeys([*HARMS, *(harm for text in seeds for harm in text.labels)])
         return {
             "path": self.path or READERS[self.name][0],
             "sha256": _digest([*self.texts, *(text for texts in self.others.values() for text in texts)]),
@@ -101,14 +115,41 @@ class SafetyData(TrainingData):
             "seeds_with_versions": len({text.key for text in self.made}),
             "versions": dict(Counter(text.subgroup for text in self.made)),
             "versions_left_out": self._left_out(seeds) if self.made else 0,
-            "unsafe_seeds": {harm: sum(text.labels.get(harm, 0) for text in seeds) for harm in harms},
+            "unsafe_seeds": {harm: sum(text.labels.get(harm, 0) for text in seeds) for harm in self.harms()},
             "held_out": {name: len(texts) for name, texts in self.others.items()},
         }
 
     def _left_out(self, seeds: Sequence[SafetyText]) -> int:
         """Return the number of missing versions of seeds that have others, due to words without a counterpart."""
         made = Counter(text.key for text in self.made)
-        return sum(len(CATEGORIES[text.category]) - 1 - made[text.key] for text in seeds if made[text.key])
+        return sum(len(self.subgroups[text.category]) - 1 - made[text.key] for text in seeds if made[text.key])
+
+
+def about_whom(
+    seeds: Sequence[SafetyText], subgroups: Mapping[str, Sequence[str]], identities: Sequence[str]
+) -> list[SafetyText]:
+    """Return the texts with a subgroup each: their own, or, if no text has one, the one that its words name.
+
+    Args:
+        seeds: Texts.
+        subgroups: Known subgroups by category.
+        identities: Names of the lexicons of these categories.
+
+    Raises:
+        FairlabError: A text has a subgroup that no lexicon lists.
+    """
+    known = {f"{category}:{name}" for category, names in subgroups.items() for name in names}
+    for number, text in enumerate(seeds, start=1):
+        if text.subgroup and text.subgroup not in known:
+            raise FairlabError(
+                f"text {number} has the subgroup '{text.subgroup}', which is in no lexicon; there are: "
+                f"{', '.join(sorted(known))}; add a lexicon, augmentation.identities=[subgroups,FILE], or make no "
+                "versions, augmentation=none"
+            )
+    if any(text.subgroup for text in seeds):
+        return list(seeds)
+    words = Identities(identities)
+    return [replace(text, subgroup=words.named(text.text)) for text in seeds]
 
 
 def made_of(seeds: Sequence[SafetyText], augmentation: SubgroupAugmentation) -> list[SafetyText]:

@@ -12,7 +12,8 @@ import pytest
 from fairlab.augmentation.identity import Identity
 from fairlab.data.near_copies import near_copies, set_groups
 from fairlab.data.safety import SafetyData, made_of
-from fairlab.data.safety_texts import CATEGORIES, HARMS, SUBGROUPS, SafetyText, read_safety
+from fairlab.data.safety_readers import read_safety
+from fairlab.data.safety_texts import CATEGORIES, HARMS, SUBGROUPS, SafetyText
 from fairlab.data.stream.manifest import Manifest
 from fairlab.data.stream.shards import make_shards
 from fairlab.rewriting.identities import Identities
