@@ -190,17 +190,7 @@ class ExampleAugmentation(Protocol):
 
 @runtime_checkable
 class SubgroupAugmentation(Protocol):
-    """Augmentation of texts that mention a subgroup.
-
-    Attributes:
-        identities: Names of the lexicons of its identity categories.
-    """
-
-    identities: Sequence[str]
-
-    def subgroups(self) -> dict[str, list[str]]:
-        """Return the subgroups of every identity category."""
-        ...
+    """Augmentation of texts that mention a subgroup."""
 
     def versions(self, text: str, category: str, subgroup: str) -> dict[str, str]:
         """Return the text rewritten for every other subgroup of its category, by ``category:subgroup``."""

@@ -91,10 +91,6 @@ class Identity(RowAugmentation):
         forms = (form for lexicon in lexicons for row in lexicon.rows for form in row if form)
         self.first_words = {word_pieces(form)[0] for form in forms}
 
-    def subgroups(self) -> dict[str, list[str]]:
-        """Return the subgroups of every identity category."""
-        return {category: list(swap.attributes) for category, swap in self.swaps.items()}
-
     def versions(self, text: str, category: str, subgroup: str) -> dict[str, str]:
         """Return the possible versions of a text for the other subgroups of its category.
 

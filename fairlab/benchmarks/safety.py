@@ -118,12 +118,10 @@ class Safety(Benchmark):
             changes = [_relative(entry, other) for entry, other in _paired(now, earlier, CHANGED, harm)]
             for name, other in judged.beside.items() if earlier else ():
                 changes += _of_other(of_harm, name, other.parts[self.of], now, earlier)
-            if skill := no_skill(now):
-                result.notes.append(Note(self.name, f"{harm}: {skill}", subset=harm, mark=NO_SKILL))
-                changes = []
-            elif earlier and (skill := no_skill(earlier)):
-                result.notes.append(Note(self.name, f"{harm}: of the baseline, {skill}", subset=harm))
-                changes = []
+            if unskilled := self._unskilled(harm, now, earlier):
+                result.notes.append(unskilled)
+                now = [replace(one, headline=False) if _is_acv(one) else one for one in now]
+                earlier, changes = [one for one in earlier if not _is_acv(one)], []
             for name, other in judged.beside.items() if now[0].name == "average_precision" and earlier else ():
                 now.append(of_harm.auc(other.parts[self.of].scores[harm], f"auc_of_{_word(name)}"))
             if self.of == "test" and now[0].name == "average_precision":
@@ -142,6 +140,14 @@ class Safety(Benchmark):
             result.not_run += found.not_run
         result.notes = list(dict.fromkeys(result.notes))
         return result
+
+    def _unskilled(self, harm: str, now: list[Quantity], earlier: list[Quantity]) -> Note | None:
+        """Return a note if the model, or the baseline, ranks texts no better than chance; only the first is a mark."""
+        if skill := no_skill(now):
+            return Note(self.name, f"{harm}: {skill}", subset=harm, mark=NO_SKILL)
+        if skill := no_skill(earlier):
+            return Note(self.name, f"{harm}: of the baseline, {skill}", subset=harm)
+        return None
 
     def _limited(self, judged: Judged) -> Judged:
         """Return the scores restricted to the measured texts."""
@@ -198,6 +204,10 @@ def _paired(
     return [
         (one, by_name[one.name]) for one in some if one.subset == harm and one.name in names and one.name in by_name
     ]
+
+
+def _is_acv(one: Quantity) -> bool:
+    return one.name.startswith("acv")
 
 
 def no_skill(quantities: Sequence[Quantity]) -> str:

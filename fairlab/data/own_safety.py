@@ -19,7 +19,7 @@ BOTH = frozenset("01")
 
 
 @dataclass(frozen=True)
-class Columns:
+class TableColumns:
     """Columns of a table of labelled texts.
 
     Attributes:
@@ -36,7 +36,7 @@ class Columns:
     labels: Sequence[str] | None = None
 
 
-def read_own(file: Path, columns: Columns | None = None) -> Iterator[SafetyText]:
+def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[SafetyText]:
     """Yield the texts of a table; an empty label is a harm that was not judged.
 
     A harm has the name of its column, in small letters, with underscores for all other characters.
@@ -49,7 +49,7 @@ def read_own(file: Path, columns: Columns | None = None) -> Iterator[SafetyText]
         DataUnavailable: The file does not exist.
         FairlabError: A row cannot be read, or there is no column of texts or of labels.
     """
-    columns = columns or Columns()
+    columns = columns or TableColumns()
     rows = list(_rows(file))
     harms = _harms(file, [row for _, row in rows], columns)
     for number, (place, row) in enumerate(rows, start=1):
@@ -98,7 +98,7 @@ def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"{file}, {found[0]}" if str(file) not in found[0] else found[0], found[1]
 
 
-def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: Columns) -> dict[str, str] | None:
+def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns) -> dict[str, str] | None:
     """Return the column of each harm, by name; None if the rows hold an object of labels."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     if columns.labels is not None:

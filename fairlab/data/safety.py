@@ -11,17 +11,17 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.data.near_copies import set_groups
-from fairlab.data.own_safety import Columns
+from fairlab.data.own_safety import TableColumns
 from fairlab.data.safety_readers import READERS, read_safety
 from fairlab.data.safety_texts import HARMS, SafetyText
 from fairlab.protocols import SubgroupAugmentation, TrainingData
-from fairlab.rewriting.identities import SUBGROUPS, Identities
+from fairlab.rewriting.identities import SUBGROUPS, Identities, identity_lexicons
 from fairlab.types import FairlabError
 
 
@@ -35,7 +35,7 @@ class SafetyData(TrainingData):
         folds: number of folds, at least three; each is the test set of one model, and the validation set of another.
         repeats: number of independent divisions of the data into folds.
         seed: seed of the divisions.
-        columns: columns of a table of one's own; None takes the usual names.
+        columns: columns of a table of one's own, see :class:`TableColumns`; None takes the usual names.
         augmentation: augmentation that makes the versions; None uses only the texts that the data holds.
 
     Attributes:
@@ -60,7 +60,7 @@ class SafetyData(TrainingData):
         folds: int,
         repeats: int,
         seed: int,
-        columns: Columns | None = None,
+        columns: Mapping[str, Any] | None = None,
         augmentation: SubgroupAugmentation | None,
     ) -> None:
         if folds < 3 or repeats < 1:
@@ -72,9 +72,10 @@ class SafetyData(TrainingData):
         self.folds = folds
         self.repeats = repeats
         self.seed = seed
-        self.identities = tuple(augmentation.identities) if augmentation else (SUBGROUPS,)
-        self.subgroups = augmentation.subgroups() if augmentation else {}
-        found = read_safety(name, path, columns)
+        self.identities = tuple(getattr(augmentation, "identities", (SUBGROUPS,)))  # one of your own may use these
+        lexicons = identity_lexicons(self.identities)
+        self.subgroups = {lexicon.axis: list(lexicon.attributes) for lexicon in lexicons}
+        found = read_safety(name, path, TableColumns(**columns) if columns else None)
         seeds = about_whom(found, self.subgroups, self.identities) if augmentation else found
         words = Identities(self.identities)
         self.groups = set_groups([text.key for text in seeds], [text.text for text in seeds], words)

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from fairlab.checks.json_text import from_json
-from fairlab.data.own_safety import Columns, read_own
+from fairlab.data.own_safety import TableColumns, read_own
 from fairlab.data.published.download import locate
 from fairlab.data.safety_texts import HARMS, NONE, SafetyText, binary_label, is_seed, json_rows, known_subgroup
 from fairlab.text.reading import read_table_rows, text_lines
@@ -32,7 +32,7 @@ MADLIB_TERMS = "bias_madlibs/bias_madlibs_data/adjectives_people.txt"
 OF_MODERATION = {"hate": ("H", "H2"), "sexual": ("S",), "violence": ("V", "V2")}
 
 
-def read_safety(name: str, path: str | None = None, columns: Columns | None = None) -> list[SafetyText]:
+def read_safety(name: str, path: str | None = None, columns: TableColumns | None = None) -> list[SafetyText]:
     """Read the texts of a dataset.
 
     Args:

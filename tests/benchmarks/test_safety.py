@@ -117,6 +117,8 @@ def test_a_model_without_skill_is_marked_and_gets_no_change_in_per_cent():
         assert [note.mark for note in found.notes if note.mark] == marks
         changes = [one.quantity for one in found.readings if one.quantity == "acv_change"]
         assert changes == (["acv_change"] if before is after else [])
+        assert ("acv" in {one.quantity for one in found.comparisons}) == (before is after)
+        assert any(one.headline and one.quantity == "acv" for one in found.readings) == (before is after)
     assert "0.5 is chance" in benchmark.measure(many(noise, truth)).notes[0].text
 
 

@@ -314,7 +314,7 @@ class SafetyEnsemble:
         from fairlab.methods.safety_ensemble.exported.export import save_ensemble
         from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION
 
-        save_ensemble(self.models[DEBIASED], self.sources, folder, self.thresholds)
+        save_ensemble(self.models[DEBIASED], self.sources, folder, self.thresholds, self.identities)
         return folder / DESCRIPTION
 
     def _views(self, texts: Sequence[SafetyText]) -> Views:

@@ -84,7 +84,8 @@ class Trainer:
         """Return the fitted forest, or its replacement; ``leaf`` counts texts, or sets if their number is given."""
         # Weights of 1 are omitted, because a forest samples weighted examples with a different random procedure.
         more = {} if (weights == 1).all() else {"model__sample_weight": weights}
-        return self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
+        fitted = self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
+        return fitted.set_params(model__n_jobs=1) if self.kind == "forest" else fitted  # the trees are the same
 
     def _pipeline(self, state: int, leaf: int, sets: int | None) -> Any:
         """Return the unfitted model; given ``sets``, each tree draws that number of texts, on average one per set.
@@ -102,7 +103,7 @@ class Trainer:
         if sets is not None:
             least = {"min_weight_fraction_leaf": min(0.5, leaf / sets), "max_samples": sets}
         models = {
-            "forest": lambda: RandomForestClassifier(self.trees, **least, random_state=state, n_jobs=1),
+            "forest": lambda: RandomForestClassifier(self.trees, **least, random_state=state, n_jobs=-1),
             "boosting": lambda: HistGradientBoostingClassifier(
                 max_iter=self.trees, min_samples_leaf=leaf, random_state=state
             ),
