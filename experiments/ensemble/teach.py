@@ -2,9 +2,10 @@
 
 ``python -m experiments.ensemble.teach OUTPUT [--encoder ENCODER] [--vectors FOLDER]``
 
-The texts are those of Davidson et al. 2017 and of the part of OLID that is not kept for benchmarks; nothing of
-HateCheck, of the madlibs or of the counterfactual seeds is read. A score is the log odds of a logistic regression on
-the vectors, or a principal component of them. FOLDER keeps finished vectors, so that a killed command goes on.
+The texts are those of Davidson et al. 2017 and of the part of OLID that is not kept for benchmarks, without near copies
+of the counterfactual seeds and of OLID's kept part; nothing is taught by HateCheck or the madlibs. A score is the log
+odds of a logistic regression on the vectors, or a principal component of them. FOLDER keeps finished vectors, so that a
+killed command goes on.
 
 Shape letters: N texts, D vector components, F scores.
 """
@@ -18,16 +19,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.data.near_copies import copies_of
 from fairlab.data.published.download import locate
 from fairlab.data.safety_readers import READERS, kept_for_benchmarks, read_safety
 from fairlab.methods.safety_ensemble.sources.linear_scores import LinearScores, write_linear
 from fairlab.methods.safety_ensemble.sources.policy import MINILM, PolicySimilarity
+from fairlab.rewriting.identities import Identities
 
 Array = NDArray[np.float64]
 COMPONENTS = 64
 AT_ONCE = 1_000  # texts between two writes
 PENALTY = 1.0  # scikit-learn's C
 DAVIDSON, OLID = "hate_speech_offensive", "olid_training"
+MEASURED = ("counterfactual_safety", "olid")
 
 
 def main() -> None:
@@ -39,8 +43,17 @@ def main() -> None:
     given = parser.parse_args()
     source = PolicySimilarity(encoder=given.encoder)
     vectors = {name: _vectors(source, name, given.vectors) for name in (DAVIDSON, OLID)}
-    write_linear(taught(vectors, labels(), source.encoder_sha256), given.output)
+    free = {name: ~measured_copies(name) for name in vectors}
+    labelled = {score: (name, truth[free[name]]) for score, (name, truth) in labels().items()}
+    vectors = {name: of[free[name]] for name, of in vectors.items()}
+    write_linear(taught(vectors, labelled, source.encoder_sha256), given.output)
     print(f"{given.output}: scores of {sum(map(len, vectors.values())):,} texts")
+
+
+def measured_copies(name: str) -> NDArray[np.bool_]:
+    """Return which texts of a dataset are near copies of texts that are measured on, (N,)."""
+    measured = [text.text for of in MEASURED for text in read_safety(of)]
+    return copies_of([text.text for text in read_safety(name)], measured, Identities())
 
 
 def labels() -> dict[str, tuple[str, NDArray[np.bool_]]]:

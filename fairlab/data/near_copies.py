@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
@@ -66,3 +67,17 @@ def near_copies(texts: Sequence[str]) -> list[tuple[int, int]]:
 def _trigrams(text: str) -> Iterable[tuple[str, ...]]:
     words = WORD.findall(text.casefold())
     return {tuple(words[k : k + 3]) for k in range(max(1, len(words) - 2))}
+
+
+def copies_of(texts: Sequence[str], measured: Sequence[str], identities: Identities) -> NDArray[np.bool_]:
+    """Return which of the texts are near copies of a measured one, (N,), so that nothing is taught by them.
+
+    Args:
+        texts: Texts to teach by, N in number.
+        measured: Texts that are measured on.
+        identities: Listed words of identities, which are masked before two texts are compared.
+    """
+    pairs = near_copies([identities.blinded(text) for text in (*texts, *measured)])
+    found = np.zeros(len(texts), dtype=bool)
+    found[[first for first, second in pairs if first < len(texts) <= second]] = True
+    return found

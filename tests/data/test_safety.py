@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fairlab.augmentation.identity import Identity
-from fairlab.data.near_copies import near_copies, set_groups
+from fairlab.data.near_copies import copies_of, near_copies, set_groups
 from fairlab.data.safety import SafetyData, made_of
 from fairlab.data.safety_readers import read_safety
 from fairlab.data.safety_texts import CATEGORIES, HARMS, SUBGROUPS, SafetyText
@@ -125,6 +125,11 @@ def test_near_copies_share_a_group_whoever_they_are_about():
     assert near_copies(["a b c d e", "b c d e f", "c d e f g"]) == [(0, 1), (1, 2)]
     assert near_copies(["a b c d e", "x b c d e f"]) == []
     assert near_copies([]) == []
+
+
+def test_copies_of_what_is_measured_are_found():
+    taught = ["I hate all Muslims so much.", "The weather is fine today.", "I hate all Muslims."]
+    assert copies_of(taught, ["so i hate all jews so much", "x"], Identities()).tolist() == [True, False, False]
 
 
 def test_settings_that_cannot_be(tmp_path):

@@ -73,7 +73,7 @@ class FirstTokens(Server):
         attempt = super()._read(answer, request, payload, form, seconds)
         if attempt.outcome not in (ExchangeOutcome.OK, ExchangeOutcome.TRUNCATED) or not attempt.text.strip():
             return attempt
-        both = json.dumps({"text": attempt.text, "first": first_token(answer.body)})
+        both = json.dumps({"text": attempt.text, "first": first_candidates(answer.body)})
         return replace(attempt, outcome=ExchangeOutcome.OK, reason="", text=both)
 
 
@@ -198,7 +198,7 @@ def _begins(token: str, word: str, other: str) -> bool:
     return bool(found) and word.startswith(found) and not other.startswith(found)
 
 
-def first_token(body: Any) -> dict[str, float]:
+def first_candidates(body: Any) -> dict[str, float]:
     """Return the log-probabilities of the candidates for the first token that is not blank; empty if there are none."""
     try:
         for one in body["choices"][0]["logprobs"]["content"]:

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from fairlab.methods.safety_ensemble.sources.judge import Judge, first_token, probability
+from fairlab.methods.safety_ensemble.sources.judge import Judge, first_candidates, probability
 from fairlab.types import FairlabError
 from tests.llm.stub import Act, Stub
 
@@ -102,6 +102,6 @@ def test_what_cannot_be(tmp_path):
 
 def test_a_reply_without_log_probabilities_or_with_broken_ones():
     for body in ({}, {"choices": [{}]}, {"choices": [{"logprobs": {"content": [{"token": "a"}]}}]}, None, "x"):
-        assert first_token(body) == {}
+        assert first_candidates(body) == {}
     assert probability("unsafe", {"un": math.log(0.5), "safe": math.log(0.5)}, "unsafe", "safe") == 0.5
     assert probability("**Yes**", {}, "yes", "no") == 1.0
