@@ -102,14 +102,15 @@ def test_from_a_table_of_ones_own_to_drift(tmp_path):
         env=environment(),
     ) as server:
         address = re.search(r"http://\S+", server.stdout.readline())[0]
-        body = json.dumps({"input": ["A deaf man is awful and stupid.", "A deaf man is kind and calm."]}).encode()
+        rude, kind = (next(text for text, one, _ in texts(60, 1) if one == label) for label in (1, 0))
+        body = json.dumps({"input": [rude, kind]}).encode()
         asked = urllib.request.Request(address, body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(asked, timeout=60) as reply:
             results = json.load(reply)["results"]
         server.send_signal(signal.SIGTERM)
         assert server.wait(60) == 0
-    assert [one["categories"]["rude"] for one in results] == [True, False]
-    assert {"rude", "spam"} == results[0]["category_scores"].keys()
+    assert results[0]["category_scores"]["rude"] > results[1]["category_scores"]["rude"]
+    assert results[0]["categories"].keys() == {"rude", "spam"}
 
     assert "| rude |" in run(drift, tmp_path)
     columns = json.loads((tmp_path / "drift.json").read_text())["columns"]
