@@ -21,6 +21,7 @@ from experiments.biasers import tables as biasers
 from experiments.causal_lm import tables as causal_lm
 from experiments.ccd import tables as ccd
 from experiments.cluster import tables as cluster
+from experiments.ensemble import skill as ensemble_skill
 from experiments.ensemble import tables as ensemble
 from experiments.glue import tables as glue
 from experiments.llm import tables as llm
@@ -37,6 +38,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {}  # a page may have tables of
 for module in (
     ccd,
     ensemble,
+    ensemble_skill,
     biasers,
     razor,
     glue,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from omegaconf import DictConfig
 from fairlab import __version__
 from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line import cli
+from fairlab.run.command_line.options import as_settings
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import plain
 from fairlab.run.config.schema import refuse_misfits
@@ -83,7 +85,8 @@ def _facts(config: DictConfig, folder: Path) -> dict[str, Any]:
 
 @quiet_when_unread()
 def command() -> None:
-    """Run the console script."""
+    """Run the console script; its files may be options."""
+    sys.argv[1:] = as_settings(sys.argv[1:], {"model", "input", "output"})
     cli.run(main, "score")
 
 

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from fairlab.data.safety import read_safety
+from fairlab.data.safety_readers import read_safety
 from fairlab.methods.safety_ensemble.exported.columns import Columns
 from fairlab.methods.safety_ensemble.exported.export import Ensemble, load_ensemble, save_ensemble
 from fairlab.methods.safety_ensemble.model import HarmModel

@@ -9,7 +9,9 @@ import pytest
 
 from experiments.ensemble import injection, picture
 from experiments.ensemble.postprocessing import NOBODY, folds, measured, of_subgroups, one_threshold, pooled
-from fairlab.data.safety import SafetyText
+from experiments.ensemble.teach import measured_copies
+from fairlab.data.safety_readers import read_safety
+from fairlab.data.safety_texts import SafetyText
 from fairlab.files import sha256
 
 
@@ -80,3 +82,17 @@ def test_fairlearn_gives_each_subgroup_its_own_threshold():
         labels = of_subgroups(constraint, groups, 0)(first, truth)
         assert labels[first.test].tolist() == truth[first.test].tolist()
     assert one_threshold(first, truth)[first.test].tolist() != truth[first.test].tolist()
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_nothing_is_taught_by_a_copy_of_a_measured_text(data_folder):
+    def plain(texts):
+        return {" ".join(text.casefold().split()) for text in texts}
+
+    for name in ("hate_speech_offensive", "olid_training"):
+        texts, copies = read_safety(name), measured_copies(name)
+        taught = plain(text.text for text, copy in zip(texts, copies, strict=True) if not copy)
+        for of in ("counterfactual_safety", "hatecheck", "bias_madlibs", "olid"):
+            assert not taught & plain(text.text for text in read_safety(of)), of
+        assert copies.sum() < 0.05 * len(texts)

@@ -24,7 +24,8 @@ from typing import Any
 from fairlab.augmentation.identity import Identity
 from fairlab.checks.json_text import from_json
 from fairlab.data.published.download import locate
-from fairlab.data.safety import CATEGORIES, NONE, SEEDS
+from fairlab.data.safety_readers import SEEDS
+from fairlab.data.safety_texts import CATEGORIES, NONE
 from fairlab.data.stream.manifest import data_files
 from fairlab.files import read_record, record_file
 

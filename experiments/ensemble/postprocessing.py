@@ -26,7 +26,8 @@ from safetensors.numpy import load_file
 from sklearn.base import BaseEstimator
 
 from fairlab.augmentation.identity import Identity
-from fairlab.data.safety import CATEGORIES, SUBGROUPS, SafetyData, SafetyText
+from fairlab.data.safety import SafetyData
+from fairlab.data.safety_texts import CATEGORIES, SUBGROUPS, SafetyText
 from fairlab.metrics.acv import set_flips, set_numbers
 from fairlab.metrics.equalised_odds import equalised_odds_gap
 from fairlab.record import Record

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairlab.checks.json_text import from_json
-from fairlab.lexicons import FOLDER, load_lexicon
 from fairlab.lexicons.names import load_names
 from fairlab.llm.client import LLM
 from fairlab.protocols import RowAugmentation, refuse_axis
@@ -23,11 +22,12 @@ from fairlab.rewriting.by_llm.injection import Injection, Version
 from fairlab.rewriting.by_llm.kept_facts import FACT_LOST, lost_fact
 from fairlab.rewriting.english.agreement import article
 from fairlab.rewriting.english.subgroup_swap import NO_WORD, SubgroupSwap
+from fairlab.rewriting.identities import SUBGROUPS, identity_lexicons
 from fairlab.text.difference import changes
 from fairlab.text.fields import NOT_SPLIT, named_fields
 from fairlab.text.reading import text_lines
 from fairlab.text.words import match_case, word_pieces
-from fairlab.types import FairlabError, Made, Row
+from fairlab.types import FairlabError, Made, Row, Texts
 
 ARTICLE = re.compile(r"\b(an?)( +)(\w+)", re.IGNORECASE)
 NOBODY = ("", "--")  # subgroups of a text about no subgroup
@@ -46,6 +46,8 @@ class Identity(RowAugmentation):
 
     Args:
         inject: Way of making versions: ``rules`` or ``llm``.
+        identities: Lexicons of the identity categories: names of axes, paths of files, and ``subgroups`` for the
+            paper's four; a category has the name of its lexicon's axis.
         subgroup: Name of the column that holds a row's ``category:subgroup``.
         review: File of reviewed versions: ``review.jsonl`` of an earlier run with every ``keep`` filled in. Flagged
             versions marked to keep stay in the data.
@@ -73,6 +75,7 @@ class Identity(RowAugmentation):
         self,
         *,
         inject: Literal["rules", "llm"] = "rules",
+        identities: Texts = (SUBGROUPS,),
         subgroup: str = "subgroup",
         review: str | None = None,
         llm: LLM | None = None,
@@ -88,7 +91,8 @@ class Identity(RowAugmentation):
         self.subgroup = subgroup
         self.kept = read_review(Path(review)) if review is not None else {}
         self.injection = Injection(llm) if llm is not None else None
-        lexicons = [load_lexicon(str(path)) for path in sorted((FOLDER / "subgroups").glob("*.yaml"))]
+        self.identities = tuple(identities)
+        lexicons = identity_lexicons(self.identities)
         self.swaps = {lexicon.axis: SubgroupSwap(lexicon) for lexicon in lexicons}
         forms = [word_pieces(form) for lexicon in lexicons for row in lexicon.rows for form in row if form]
         self.first_words = {pieces[0] for pieces in forms}
@@ -151,7 +155,7 @@ class Identity(RowAugmentation):
         """
         refuse_axis(values, f"{cls.name} has its own identities")
         node = values["augmentation"]
-        lexicons = [load_lexicon(str(path)) for path in sorted((FOLDER / "subgroups").glob("*.yaml"))]
+        lexicons = identity_lexicons(node.get("identities", (SUBGROUPS,)))
         return {
             "axis": ", ".join(lexicon.axis for lexicon in lexicons),
             "inject": node["inject"],

@@ -6,7 +6,7 @@ Shape letters: R repeats, N texts, S counterfactual sets, K slices, B bootstrap 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.readings import Quantity, evenly, outcome
-from fairlab.benchmarks.safety_quantities import CITATION, QUANTITIES, TITLES, UNCALIBRATED, OfHarm
+from fairlab.benchmarks.safety_described import CITATION, QUANTITIES, TITLES, UNCALIBRATED
+from fairlab.benchmarks.safety_quantities import OfHarm
 from fairlab.data.safety import Judged, Predicted
+from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
-from fairlab.types import ALIKE, Description, FairlabError
+from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError
 
 Array = NDArray[np.float64]
 CHANGED = (
@@ -31,17 +33,21 @@ CHANGED = (
     "acv_safe_uncalibrated",
     "acv_unsafe_uncalibrated",
 )
+VALIDATION = "validation"  # texts that settings are chosen by, so that their numbers represent nothing
+NO_SKILL = "no better than chance here"
 OF_OTHERS = ("average_precision", "acv", "acv_uncalibrated")  # changes that are also given for other models
 
 
 class Safety(Benchmark):
     """Table 3 of the paper and its components, with intervals from resampling whole counterfactual sets.
 
-    By harm: average precision of the seeds and of seeds and versions, average counterfactual variance (ACV) of all
-    sets, of the safe and of the unsafe ones, share of sets whose scores are on both sides of the threshold. By harm and
-    identity category: ACV, the largest gap between sliced averages and the equalised-odds gap. By subgroup: the sliced
-    averages. Values are means over repeats, average precision over repeats and folds. Texts with no label or only one
-    label for a harm give its variances only.
+    By harm: average precision and AUC of the seeds beside their base rate, average precision of seeds and versions,
+    average counterfactual variance (ACV) of all sets, of the safe and of the unsafe ones, share of sets whose scores
+    are on both sides of the threshold. By harm and identity category: ACV, the largest gap between sliced averages and
+    the equalised-odds gap. By subgroup: the sliced averages and the AUC. Values are means over repeats, average
+    precision and AUC over repeats and folds. Texts with no label or only one label for a harm give its variances only.
+    A model whose AUC is within chance of 0.5 is marked, and has no changes in per cent: a score that tells nothing can
+    be made fair by making it constant.
 
     Args:
         of: Texts to measure on: ``test``, ``validation``, or the name of a held-out dataset.
@@ -49,10 +55,11 @@ class Safety(Benchmark):
         limit: Maximum number of counterfactual sets, spread evenly over the texts; None takes all.
 
     Raises:
-        FairlabError: The threshold is not a probability, or, in ``measure``, the model scored no such texts.
+        FairlabError: The threshold is not a probability.
+        DataUnavailable: In ``measure``, the model scored no such texts.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     description = Description(
         "safety",
         "Safety",
@@ -78,12 +85,16 @@ class Safety(Benchmark):
         of = name.removeprefix("safety_")
         if of == name:
             return super().describe(name)
-        return replace(cls.description, name=name, title=TITLES.get(of, f"Safety ({of.replace('_', ' ')})"))
+        title = TITLES.get(of, f"Safety ({of.replace('_', ' ')})")
+        quantities = cls.description.quantities
+        if of == VALIDATION:
+            quantities = {key: replace(info, headline=False) for key, info in quantities.items()}
+        return replace(cls.description, name=name, title=title, quantities=quantities)
 
     def measure(self, judged: Judged, before: Mapping[str, Array] | None = None) -> Outcome:
         """Measure an ensemble; ``before`` holds the scores of the baseline for the same texts."""
         if self.of not in judged.parts:
-            raise FairlabError(
+            raise DataUnavailable(
                 f"nothing was scored of '{self.of}'; there are: {', '.join(judged.parts)}; see data.held_out"
             )
         judged = self._limited(judged)
@@ -100,11 +111,19 @@ class Safety(Benchmark):
                     continue
             now = of_harm.quantities(scores, part.uncalibrated.get(harm))
             earlier = of_harm.quantities(before[harm], before.get(_raw(harm))) if before is not None else []
-            if harm in judged.thresholds and len(set(truth[truth >= 0])) == 2:
-                now += OfHarm(part, harm, truth, judged.thresholds[harm]).at_threshold(part.scores[harm])
+            if len(set(truth[truth >= 0])) == 2:
+                cut = OfHarm(part, harm, truth, judged.thresholds.get(harm, self.threshold))
+                now += cut.at_threshold(scores) if harm in judged.thresholds else []
+                now += cut.accuracies(scores)
             changes = [_relative(entry, other) for entry, other in _paired(now, earlier, CHANGED, harm)]
             for name, other in judged.beside.items() if earlier else ():
                 changes += _of_other(of_harm, name, other.parts[self.of], now, earlier)
+            if unskilled := self._unskilled(harm, now, earlier):
+                result.notes.append(unskilled)
+                now = [replace(one, headline=False) if _is_acv(one) else one for one in now]
+                earlier, changes = [one for one in earlier if not _is_acv(one)], []
+            for name, other in judged.beside.items() if now[0].name == "average_precision" and earlier else ():
+                now.append(of_harm.auc(other.parts[self.of].scores[harm], f"auc_of_{_word(name)}"))
             if self.of == "test" and now[0].name == "average_precision":
                 source, note = self._best_source(judged, of_harm, now[0])
                 now.append(source)
@@ -112,6 +131,8 @@ class Safety(Benchmark):
             if of_harm.alone:
                 text = f"{of_harm.alone} texts with a subgroup stand alone in their set, and count in no variance"
                 result.notes.append(Note(self.name, text))
+            if self.of == VALIDATION:
+                now = [replace(one, headline=False) for one in now]
             found = outcome(self.description, [*now, *changes], earlier)
             result.readings += found.readings
             result.draws |= found.draws
@@ -119,6 +140,14 @@ class Safety(Benchmark):
             result.not_run += found.not_run
         result.notes = list(dict.fromkeys(result.notes))
         return result
+
+    def _unskilled(self, harm: str, now: list[Quantity], earlier: list[Quantity]) -> Note | None:
+        """Return a note if the model, or the baseline, ranks texts no better than chance; only the first is a mark."""
+        if skill := no_skill(now):
+            return Note(self.name, f"{harm}: {skill}", subset=harm, mark=NO_SKILL)
+        if skill := no_skill(earlier):
+            return Note(self.name, f"{harm}: of the baseline, {skill}", subset=harm)
+        return None
 
     def _limited(self, judged: Judged) -> Judged:
         """Return the scores restricted to the measured texts."""
@@ -153,7 +182,7 @@ def _of_other(
     of_harm: OfHarm, name: str, part: Predicted, now: list[Quantity], earlier: list[Quantity]
 ) -> list[Quantity]:
     """Return changes of another model from the baseline, and of this model from the other one."""
-    word = name.replace(" ", "_")
+    word = _word(name)
     others = of_harm.compared(part)
     return [
         *(
@@ -175,6 +204,25 @@ def _paired(
     return [
         (one, by_name[one.name]) for one in some if one.subset == harm and one.name in names and one.name in by_name
     ]
+
+
+def _is_acv(one: Quantity) -> bool:
+    return one.name.startswith("acv")
+
+
+def no_skill(quantities: Sequence[Quantity]) -> str:
+    """Return why a model ranks texts no better than chance; empty if it ranks better, or the AUC has no interval."""
+    auc = next((one for one in quantities if one.name == "auc"), None)
+    if auc is None:
+        return ""
+    low, high = percentile_interval(auc.draws)
+    if low > 0.5 or np.isnan(low):
+        return ""
+    return f"the AUC is {auc.value:.2f} [{low:.2f}, {high:.2f}], and 0.5 is chance; no change is given of such scores"
+
+
+def _word(name: str) -> str:
+    return name.replace(" ", "_")
 
 
 def _relative(entry: Quantity, earlier: Quantity) -> Quantity:

@@ -1,4 +1,4 @@
-"""Quantities of the safety benchmark: their definitions, and their computation for one harm.
+"""Quantities of the safety benchmark, computed for one harm.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", sections 3 and 5.
 Shape letters: R repeats, N texts, S counterfactual sets, K slices, B bootstrap draws.
@@ -8,124 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.readings import Quantity
+from fairlab.benchmarks.safety_described import ODDS, UNCALIBRATED
 from fairlab.data.safety import Predicted
 from fairlab.metrics.acv import set_flips, set_numbers, set_variances
 from fairlab.metrics.bootstrap import RESAMPLES, weighted_draws
 from fairlab.metrics.equalised_odds import equalised_odds_gap
-from fairlab.metrics.ranking import average_precision
+from fairlab.metrics.ranking import area_under_roc, average_precision
 from fairlab.metrics.sliced_averages import SAFE, UNSAFE, largest_gap, sliced_averages
-from fairlab.types import QuantityInfo
 
 Array = NDArray[np.float64]
 TRUTHS = {"safe": SAFE, "unsafe": UNSAFE}
-UNCALIBRATED, ODDS = "uncalibrated", "equalised_odds_gap"
+FEWEST = 5  # texts of either truth that the AUC of a subgroup needs
 MOST_SHOWN = 18  # subgroups of a category with readings of their averages; with more only the gap is read
-CITATION = """\
-@inproceedings{sturman2024debiasing,
-  title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
-  author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby, Renee},
-  booktitle = {Proceedings of the 2024 Conference on Empirical Methods in Natural Language Processing: Industry Track},
-  year = {2024}
-}
-"""
-# Titles by the name of the measured texts, for texts other than the test folds.
-TITLES = {
-    "bias_madlibs": "Bias Madlibs",
-    "hatecheck": "HateCheck",
-    "validation": "Safety (validation folds)",
-}
-_variance = partial(QuantityInfo, unit="score²", ideal=0.0, low=0.0, high=0.25)
-_gap = partial(QuantityInfo, unit="score", ideal=0.0, low=0.0, high=1.0)
-_share = partial(QuantityInfo, unit="share", low=0.0, high=1.0)
-_precision = partial(QuantityInfo, unit="AU-PRC", ideal=1.0, low=0.0, high=1.0, useful=True)
-_change = partial(QuantityInfo, unit="%", low=-100.0)
-OF_THE_BASELINE = "in per cent of the baseline's"
-VARIANCES = {
-    "acv": ("counterfactual variance", "variance of a text's score over its versions"),
-    "acv_safe": ("counterfactual variance of safe texts", "variance of a safe text's score over its versions"),
-    "acv_unsafe": ("counterfactual variance of unsafe texts", "variance of an unsafe text's score over its versions"),
-}
-
-
-def _of_variance(name: str, label: str, meaning: str) -> dict[str, QuantityInfo]:
-    """Return the descriptions of a variance, by calibrated and uncalibrated scores, and of the changes of both."""
-    before = "before calibration"
-    raw = f"{name}_{UNCALIBRATED}"
-    changed = f"{OF_THE_BASELINE} (negative is fairer)"
-    return {
-        name: _variance(label, f"{meaning} (0 is fair)"),
-        raw: _variance(f"{label} {before}", f"{meaning}, {before} (0 is fair)"),
-        f"{name}_change": _change(f"change of {label}", f"change of the {meaning}, {changed}"),
-        f"{raw}_change": _change(f"change of {label} {before}", f"change of the {meaning}, {before}, {changed}"),
-        **_of_others(name, label),
-        **_of_others(raw, f"{label} {before}"),
-    }
-
-
-def _of_others(name: str, label: str) -> dict[str, QuantityInfo]:
-    """Return the descriptions of the changes of a quantity between models other than the baseline."""
-    return {
-        f"{name}_change_of_*": _change(
-            f"change of {label} by {{}}", f"change of the {label} by another model, {OF_THE_BASELINE}"
-        ),
-        f"{name}_change_from_*": _change(
-            f"change of {label} from {{}}", f"change of the {label} by this model, in per cent of another's"
-        ),
-    }
-
-
-QUANTITIES = {
-    "average_precision": _precision("average precision", "how well scores find unsafe texts (1 is best)"),
-    "average_precision_counterfactual": _precision(
-        "average precision with versions", "how well scores find unsafe texts, versions among them (1 is best)"
-    ),
-    "average_precision_change": _change(
-        "change of average precision", f"change of the average precision, {OF_THE_BASELINE}", useful=True
-    ),
-    "average_precision_counterfactual_change": _change(
-        "change of average precision with versions",
-        f"change of the average precision, versions among the texts, {OF_THE_BASELINE}",
-    ),
-    **_of_others("average_precision", "average precision"),
-    "gain_over_best_source": _change(
-        "gain over the best source", "average precision above the best source's, in per cent of it", useful=True
-    ),
-    **{name: info for key, words in VARIANCES.items() for name, info in _of_variance(key, *words).items()},
-    "flip_rate": QuantityInfo(
-        "flip rate", "sets whose versions are judged both safe and unsafe (0 is fair)", "%", 0.0, 0.0, 100.0
-    ),
-    "largest_gap_safe": _gap(
-        "largest gap, safe texts", "between the mean scores of two subgroups' safe texts (0 is fair)"
-    ),
-    "largest_gap_unsafe": _gap(
-        "largest gap, unsafe texts", "between the mean scores of two subgroups' unsafe texts (0 is fair)"
-    ),
-    "sliced_average_safe": _gap("mean score of safe texts", "of one subgroup's safe texts, beside those of the others"),
-    "sliced_average_unsafe": _gap(
-        "mean score of unsafe texts", "of one subgroup's unsafe texts, beside those of the others", ideal=1.0
-    ),
-    ODDS: _gap("equalised-odds gap", "difference of subgroups in errors (0 is fair)"),
-    f"{ODDS}_at_threshold": _gap(
-        "equalised-odds gap at the threshold", "difference of subgroups in errors at the model's threshold (0 is fair)"
-    ),
-    "threshold": QuantityInfo("threshold", "score from which a text counts as unsafe", "score", low=0.0, high=1.0),
-    "precision_at_threshold": _share(
-        "precision at the threshold", "unsafe texts among those judged unsafe (1 is best)", ideal=1.0
-    ),
-    "recall_at_threshold": _share(
-        "recall at the threshold", "texts judged unsafe among those that are (1 is best)", ideal=1.0
-    ),
-    "false_positive_rate_at_threshold": _share(
-        "false-positive rate at the threshold", "texts judged unsafe among safe ones (0 is best)", ideal=0.0
-    ),
-}
 
 
 class OfHarm:
@@ -144,6 +44,7 @@ class OfHarm:
         self.folds = part.folds
         self.truth = truth
         self.keys = [text.key for text in part.texts]
+        self.kinds = [text.kind for text in part.texts]
         judged = truth >= 0
         self.seeds = judged & np.array([text.seed for text in part.texts])
         self.all = judged
@@ -215,9 +116,10 @@ class OfHarm:
     def _calibrated(self, scores_RN: Array) -> list[Quantity]:
         if len(set(self.truth[self.all])) < 2:
             return self._variances(scores_RN)
-        found = [self.precision(scores_RN, self.seeds)]
+        found = [self.precision(scores_RN, self.seeds), self.auc(scores_RN), self._base_rate()]
         if not self.seeds.all():
             found.append(replace(self.precision(scores_RN, self.all), name="average_precision_counterfactual"))
+        found += [self.auc(scores_RN, subgroup=name) for name in self.subgroups if self._can_rank(name)]
         found += self._variances(scores_RN)
         mean = scores_RN.mean(axis=0)
         for category in dict.fromkeys(name.partition(":")[0] for name in self.subgroups):
@@ -227,16 +129,48 @@ class OfHarm:
     def precision(self, scores: Array, chosen: NDArray[np.bool_]) -> Quantity:
         """Return the average precision over some of the texts."""
         keys = [key for key, one in zip(self.keys, chosen, strict=True) if one]
-        draws = weighted_draws(lambda weights: self._mean_precision(scores, chosen, weights), keys)
+        draws = weighted_draws(lambda weights: self._ranked(average_precision, scores, chosen, weights), keys)
         value = self.precision_value(scores, chosen)
         return Quantity(self.harm, "average_precision", value, draws, int(chosen.sum()), headline=True)
 
     def precision_value(self, scores: Array, chosen: NDArray[np.bool_]) -> float:
         """Return the average precision without draws."""
-        return float(self._mean_precision(scores, chosen, None))
+        return float(self._ranked(average_precision, scores, chosen, None))
 
-    def _mean_precision(self, scores: Array, chosen: NDArray[np.bool_], weights: Array | None) -> Array:
-        """Return the mean over repeats and folds; a fold is left out if its draw contains no unsafe text."""
+    def auc(self, scores: Array, name: str = "auc", subgroup: str = "") -> Quantity:
+        """Return the area under the ROC curve of the seeds, or of one subgroup's seeds."""
+        chosen = self.seeds
+        if subgroup:
+            chosen = chosen & (self.slices == self.subgroups.index(subgroup))
+        keys = [key for key, one in zip(self.keys, chosen, strict=True) if one]
+        draws = weighted_draws(lambda weights: self._ranked(area_under_roc, scores, chosen, weights), keys)
+        value = float(self._ranked(area_under_roc, scores, chosen, None))
+        return Quantity(self._subset(subgroup) if subgroup else self.harm, name, value, draws, int(chosen.sum()))
+
+    def _base_rate(self) -> Quantity:
+        truth = self.truth[self.seeds] == UNSAFE
+        keys = [key for key, one in zip(self.keys, self.seeds, strict=True) if one]
+        draws = weighted_draws(lambda weights: weights @ truth / weights.sum(axis=-1), keys)
+        return Quantity(self.harm, "base_rate", float(truth.mean()), draws, len(truth))
+
+    def accuracies(self, scores_RN: Array) -> list[Quantity]:
+        """Return accuracies by kind of text and by subgroup, for data whose authors name kinds, as HateCheck's do."""
+        if not any(self.kinds):
+            return []
+        right = (scores_RN.mean(axis=0) >= self.threshold) == (self.truth == UNSAFE)
+        kinds = {f"case_{name}": [kind == name for kind in self.kinds] for name in dict.fromkeys(self.kinds) if name}
+        kinds |= {name: list(self.slices == k) for k, name in enumerate(self.subgroups)}
+        found = []
+        for name, inside in kinds.items():
+            chosen = self.seeds & np.array(inside)
+            if chosen.any():
+                found.append(self._mean(right.astype(np.float64), chosen, self._subset(name), "accuracy"))
+        return found
+
+    def _ranked(
+        self, metric: Callable[..., Array], scores: Array, chosen: NDArray[np.bool_], weights: Array | None
+    ) -> Array:
+        """Return the mean over repeats and folds; a fold is left out if the metric is undefined in its draw."""
         rows = np.broadcast_to(scores, (len(self.folds), len(chosen)))[:, chosen]
         truth = self.truth[chosen]
         found = []
@@ -244,8 +178,13 @@ class OfHarm:
             for k in np.unique(fold):
                 inside = fold == k
                 some = None if weights is None else weights[:, inside]
-                found.append(average_precision(truth[inside], row[inside], some))
+                found.append(metric(truth[inside], row[inside], some))
         return _mean_of_defined(np.stack(found))
+
+    def _can_rank(self, subgroup: str) -> bool:
+        """Return whether a subgroup has enough seeds of either truth for an AUC of its own."""
+        truth = self.truth[self.seeds & (self.slices == self.subgroups.index(subgroup))]
+        return bool(np.bincount(truth, minlength=2).min() >= FEWEST)
 
     def _variances(self, scores_RN: Array) -> list[Quantity]:
         if not self.sets:

@@ -1,235 +1,32 @@
-"""Texts with harms and identity subgroups, in counterfactual sets, for training and evaluating safety classifiers.
+"""Training and evaluation data of safety classifiers: seeds, their counterfactual versions, folds, and scored texts.
 
-Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble"; Dixon et al. 2018,
-"Measuring and Mitigating Unintended Bias in Text Classification"; Röttger et al. 2021, "HateCheck"; Markov et al. 2023,
-"A Holistic Approach to Undesired Content Detection in the Real World".
+Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble".
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import io
 import json
 import random
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
-from fairlab.checks.json_text import from_json
-from fairlab.data.published.download import locate
-from fairlab.data.stream.manifest import data_files
+from fairlab.data.near_copies import set_groups
+from fairlab.data.own_safety import TableColumns
+from fairlab.data.safety_readers import READERS, read_safety
+from fairlab.data.safety_texts import HARMS, SafetyText
 from fairlab.protocols import SubgroupAugmentation, TrainingData
-from fairlab.text.labels import as_written
-from fairlab.text.reading import read_json_lines, read_table_rows, text_lines
+from fairlab.rewriting.identities import SUBGROUPS, Identities, identity_lexicons
 from fairlab.types import FairlabError
-
-TAXONOMY = yaml.safe_load(Path(__file__).with_name("safety.yaml").read_text(encoding="utf-8"))
-CATEGORIES: dict[str, list[str]] = TAXONOMY["categories"]
-HARMS: tuple[str, ...] = tuple(TAXONOMY["harms"])
-SUBGROUPS = [f"{category}:{name}" for category, names in CATEGORIES.items() for name in names]
-SEEDS = "counterfactual_safety/counterfactual_fairness_dataset_seeds.csv"
-INJECTED = "identity"  # augmentation that made a row from a seed
-HARM = re.compile("[a-z][a-z0-9_]*")  # name of a harm in custom data
-NONE = "--"  # marks a text without a subgroup in the published seeds
-MADLIB_TERMS = "bias_madlibs/bias_madlibs_data/adjectives_people.txt"
-# Labels of Markov et al. 2023 that name a harm; any of them makes a text unsafe.
-OF_MODERATION = {"hate": ("H", "H2"), "sexual": ("S",), "violence": ("V", "V2")}
-
-
-@dataclass(frozen=True)
-class SafetyText:
-    """A text with its labels.
-
-    Attributes:
-        text: the text to score, which is never printed.
-        key: name of the text's counterfactual set: the same for all versions of a seed.
-        subgroup: the subgroup that the text is about, as ``category:subgroup``; empty if there is no subgroup.
-        labels: 0 (safe) or 1 (unsafe) for each harm that was judged.
-        seed: whether the text occurs in the data itself; False for a version made from a seed.
-    """
-
-    text: str
-    key: str
-    subgroup: str
-    labels: Mapping[str, int]
-    seed: bool = True
-
-    @property
-    def category(self) -> str:
-        """Return the identity category; empty without a subgroup."""
-        return self.subgroup.partition(":")[0]
-
-
-def read_safety(name: str, path: str | None = None) -> list[SafetyText]:
-    """Read the texts of a dataset.
-
-    Args:
-        name: one of :data:`READERS`; ``embedded/safety`` is a small harmless sample that comes with fairlab.
-        path: path of a file, or of a folder that ``fairlab.augment`` made from one; None takes the file below
-            ``FAIRLAB_DATA``.
-
-    Raises:
-        DataUnavailable: the file is unavailable.
-        FairlabError: there is no such dataset, a row cannot be read, or a subgroup, label or key is invalid.
-    """
-    if name not in READERS:
-        raise FairlabError(f"no safety data set '{name}'; there are: {', '.join(READERS)}")
-    place, reader = READERS[name]
-    embedded = path is None and name.startswith("embedded/")
-    made = path is not None and Path(path).is_dir()
-    file = (
-        Path(__file__).with_name("embedded") / place if embedded else Path(str(path)) if made else locate(place, path)
-    )
-    try:
-        texts = list(reader(file))
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise FairlabError(f"{file} cannot be read as {name} ({reason}); put a whole copy of it there") from error
-    if not texts:
-        raise FairlabError(f"{file} holds no text; give another {name}")
-    seen: dict[tuple[str, str], int] = {}
-    for number, text in enumerate(texts, start=1):
-        if (first := seen.setdefault((text.key, text.subgroup), number)) != number and name != "bias_madlibs":
-            raise FairlabError(
-                f"{file}, texts {first} and {number}: the set '{text.key}' has '{text.subgroup or NONE}' twice; "
-                "give every seed a key of its own"
-            )
-    return texts
-
-
-def _csv(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the numbered rows of a file with a header, or of a made folder."""
-    if file.is_dir():
-        for number, (_, row) in enumerate(_json_rows(file), start=1):
-            if missing := [name for name in columns if name not in row]:
-                raise FairlabError(f"{file}, row {number} has no column '{missing[0]}'; it has: {', '.join(row)}")
-            yield number, row
-        return
-    rows = (row for _, row in read_table_rows(file, columns=columns))
-    for number, row in enumerate(rows, start=1):
-        if missing := [name for name in columns if name not in row]:
-            raise FairlabError(f"{file}, row {number} ends before the column '{missing[0]}'; mend the row")
-        yield number, row
-
-
-def _json_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the places and rows of JSON lines, from a file or from a folder that ``fairlab.augment`` made."""
-    for part in data_files(file) if file.is_dir() else [file]:
-        for place, row in read_json_lines(part):
-            if not isinstance(row, dict):
-                raise FairlabError(f"{place} is {type(row).__name__}, no JSON object; write one object a line")
-            yield place, row
-
-
-def _is_seed(row: Mapping[str, Any]) -> bool:
-    return row.get("augmentation") != INJECTED
-
-
-def _binary(value: object, place: str) -> int:
-    if (written := as_written(value)) not in ("0", "1"):
-        raise FairlabError(f"{place}: a label must be 0 or 1, not '{value}'")
-    return int(written)
-
-
-def known_subgroup(subgroup: str, place: str) -> str:
-    """Check a subgroup and return it; return an empty string for no subgroup.
-
-    Raises:
-        FairlabError: the subgroup is not listed in table 2.
-    """
-    if subgroup in ("", NONE):
-        return ""
-    if subgroup not in SUBGROUPS:
-        raise FairlabError(f"{place}: unknown subgroup '{subgroup}'; there are: {', '.join(SUBGROUPS)}, or {NONE}")
-    return subgroup
-
-
-def _seeds(file: Path) -> Iterator[SafetyText]:
-    columns = {harm: f"Ground truth {harm.capitalize()}" for harm in HARMS}
-    for number, row in _csv(file, ["prompt", "example_key", "subgroup", *columns.values()]):
-        place = f"{file}, row {number}"
-        labels = {harm: _binary(row[column], place) for harm, column in columns.items()}
-        yield SafetyText(
-            row["prompt"], str(row["example_key"]), known_subgroup(row["subgroup"], place), labels, _is_seed(row)
-        )
-
-
-def _madlibs(file: Path) -> Iterator[SafetyText]:
-    """Yield texts of Bias Madlibs: a set is a sentence with each identity term in turn; the term is the subgroup."""
-    terms = text_lines(locate(MADLIB_TERMS))
-    ordered = sorted((term.strip() for term in terms if term.strip()), key=len, reverse=True)
-    for number, row in _csv(file, ["Text", "Label"]):
-        padded = f" {row['Text']} "
-        term = next((term for term in ordered if f" {term} " in padded), "")
-        if row["Label"] not in ("BAD", "NOT_BAD"):
-            raise FairlabError(f"{file}, row {number}: a label must be BAD or NOT_BAD, not '{row['Label']}'")
-        key = padded.replace(f" {term} ", " <term> ", 1).strip() if term else f"row {number}"
-        labels = {"toxicity": int(row["Label"] == "BAD")}
-        yield SafetyText(row["Text"], key, f"Term:{term}" if term else "", labels)
-
-
-def _hatecheck(file: Path) -> Iterator[SafetyText]:
-    """Yield the texts of HateCheck: a set is a template with each target group in turn, or a single other case."""
-    rows = list(_csv(file, ["test_case", "label_gold", "target_ident", "templ_id", "case_id"]))
-    sizes = Counter(row["templ_id"] for _, row in rows if row["target_ident"])
-    targets = len({row["target_ident"] for _, row in rows} - {""})
-    for _, row in rows:
-        templated = row["target_ident"] and sizes[row["templ_id"]] == targets
-        key = f"template {row['templ_id']}" if templated else f"case {row['case_id']}"
-        subgroup = f"Target:{row['target_ident']}" if row["target_ident"] else ""
-        yield SafetyText(row["test_case"], key, subgroup, {"hate": int(row["label_gold"] == "hateful")})
-
-
-def _moderation(file: Path) -> Iterator[SafetyText]:
-    """Yield texts without subgroups; a harm that was not judged has no label.
-
-    The OpenAI part of the published seeds is derived from these texts.
-    """
-    content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-    for number, line in enumerate(io.StringIO(content.decode("utf-8")), start=1):
-        row = from_json(line)
-        judged = {harm: [row[name] for name in names if name in row] for harm, names in OF_MODERATION.items()}
-        labels = {harm: int(any(values)) for harm, values in judged.items() if values}
-        yield SafetyText(row["prompt"], str(number), "", labels)
-
-
-def _own(file: Path) -> Iterator[SafetyText]:
-    """Yield texts from JSON lines: ``{"text": ..., "key": ..., "subgroup": ..., "labels": {"hate": 0}}``.
-
-    Labels may name any harms.
-    """
-    for place, row in _json_rows(file):
-        try:
-            text, key, subgroup, labels = str(row["text"]), str(row["key"]), row.get("subgroup", ""), row["labels"]
-        except KeyError as error:
-            raise FairlabError(f"{place} is no text with text, key, subgroup and labels ({error})") from error
-        if unknown := [name for name in labels if not HARM.fullmatch(name)]:
-            raise FairlabError(
-                f"{place}: '{unknown[0]}' is no name of a harm; take small letters, digits and underscores"
-            )
-        judged = {harm: _binary(value, place) for harm, value in labels.items()}
-        yield SafetyText(text, key, known_subgroup(subgroup, place), judged, _is_seed(row))
-
-
-READERS: dict[str, tuple[str, Callable[[Path], Iterator[SafetyText]]]] = {
-    "counterfactual_safety": (SEEDS, _seeds),
-    "bias_madlibs": ("bias_madlibs/bias_madlibs_77k.sample.csv", _madlibs),
-    "hatecheck": ("hatecheck/test_suite_cases.csv", _hatecheck),
-    "openai_moderation": ("openai_moderation/samples-1680.jsonl.gz", _moderation),
-    "embedded/safety": ("safety.jsonl", _own),
-}
 
 
 class SafetyData(TrainingData):
-    """Seeds with their counterfactual versions, in folds that never separate versions of a seed.
+    """Seeds with their counterfactual versions, in folds that never separate versions or near copies of a seed.
 
     Args:
         name: name of the dataset, one of :data:`READERS`.
@@ -238,10 +35,13 @@ class SafetyData(TrainingData):
         folds: number of folds, at least three; each is the test set of one model, and the validation set of another.
         repeats: number of independent divisions of the data into folds.
         seed: seed of the divisions.
+        columns: columns of a table of one's own, see :class:`TableColumns`; None takes the usual names.
         augmentation: augmentation that makes the versions; None uses only the texts that the data holds.
 
     Attributes:
         texts: the seeds, then the versions made from them.
+        subgroups: subgroups by identity category, of the augmentation.
+        identities: names of the lexicons of these categories.
         others: the texts of every held-out dataset.
 
     Raises:
@@ -260,6 +60,7 @@ class SafetyData(TrainingData):
         folds: int,
         repeats: int,
         seed: int,
+        columns: Mapping[str, Any] | None = None,
         augmentation: SubgroupAugmentation | None,
     ) -> None:
         if folds < 3 or repeats < 1:
@@ -271,25 +72,41 @@ class SafetyData(TrainingData):
         self.folds = folds
         self.repeats = repeats
         self.seed = seed
-        seeds = read_safety(name, path)
-        self.keys = sorted({text.key for text in seeds})
-        if len(self.keys) < folds:
-            raise FairlabError(f"{name} has {len(self.keys)} sets for {folds} folds; lower data.folds")
+        self.identities = tuple(getattr(augmentation, "identities", (SUBGROUPS,)))  # one of your own may use these
+        lexicons = identity_lexicons(self.identities)
+        self.subgroups = {lexicon.axis: list(lexicon.attributes) for lexicon in lexicons}
+        found = read_safety(name, path, TableColumns(**columns) if columns else None)
+        seeds = about_whom(found, self.subgroups, self.identities) if augmentation else found
+        words = Identities(self.identities)
+        self.groups = set_groups([text.key for text in seeds], [text.text for text in seeds], words)
+        if (count := len(set(self.groups.values()))) < folds:
+            raise FairlabError(f"{name} has {count} sets that are no copies, for {folds} folds; lower data.folds")
         self.made = made_of(seeds, augmentation) if augmentation else []
         self.texts = [*seeds, *self.made]
         self.others = {other: read_safety(other) for other in held_out}
 
     def division(self, repeat: int) -> NDArray[np.int64]:
-        """Return the fold of every text (N,)."""
-        order = list(self.keys)
+        """Return the fold of every text (N,); sets with near copies of each other share a fold.
+
+        Groups of sets are drawn in a random order, and each goes to the fold that holds the fewest sets.
+        """
+        sizes = Counter(self.groups.values())
+        order = sorted(sizes)
         random.Random(f"{self.seed} {repeat}").shuffle(order)
-        fold = {key: place % self.folds for place, key in enumerate(order)}
-        return np.array([fold[text.key] for text in self.texts])
+        held, fold = [0] * self.folds, {}
+        for group in order:
+            fold[group] = held.index(min(held))
+            held[fold[group]] += sizes[group]
+        return np.array([fold[self.groups[text.key]] for text in self.texts])
+
+    def harms(self) -> list[str]:
+        """Return the harms that the texts are labelled for, those of table 1 first."""
+        labelled = {harm for text in self.texts for harm in text.labels}
+        return [*(harm for harm in HARMS if harm in labelled), *sorted(labelled - set(HARMS))]
 
     def facts(self) -> dict[str, object]:
         """Return the facts for the record: content hash, sizes, and the number of versions made for each subgroup."""
         seeds = [text for text in self.texts if text.seed]
-        harms = dict.fromkeys([*HARMS, *(harm for text in seeds for harm in text.labels)])
         return {
             "path": self.path or READERS[self.name][0],
             "sha256": _digest([*self.texts, *(text for texts in self.others.values() for text in texts)]),
@@ -299,14 +116,41 @@ class SafetyData(TrainingData):
             "seeds_with_versions": len({text.key for text in self.made}),
             "versions": dict(Counter(text.subgroup for text in self.made)),
             "versions_left_out": self._left_out(seeds) if self.made else 0,
-            "unsafe_seeds": {harm: sum(text.labels.get(harm, 0) for text in seeds) for harm in harms},
+            "unsafe_seeds": {harm: sum(text.labels.get(harm, 0) for text in seeds) for harm in self.harms()},
             "held_out": {name: len(texts) for name, texts in self.others.items()},
         }
 
     def _left_out(self, seeds: Sequence[SafetyText]) -> int:
         """Return the number of missing versions of seeds that have others, due to words without a counterpart."""
         made = Counter(text.key for text in self.made)
-        return sum(len(CATEGORIES[text.category]) - 1 - made[text.key] for text in seeds if made[text.key])
+        return sum(len(self.subgroups[text.category]) - 1 - made[text.key] for text in seeds if made[text.key])
+
+
+def about_whom(
+    seeds: Sequence[SafetyText], subgroups: Mapping[str, Sequence[str]], identities: Sequence[str]
+) -> list[SafetyText]:
+    """Return the texts with a subgroup each: their own, or, if no text has one, the one that its words name.
+
+    Args:
+        seeds: Texts.
+        subgroups: Known subgroups by category.
+        identities: Names of the lexicons of these categories.
+
+    Raises:
+        FairlabError: A text has a subgroup that no lexicon lists.
+    """
+    known = {f"{category}:{name}" for category, names in subgroups.items() for name in names}
+    for number, text in enumerate(seeds, start=1):
+        if text.subgroup and text.subgroup not in known:
+            raise FairlabError(
+                f"text {number} has the subgroup '{text.subgroup}', which is in no lexicon; there are: "
+                f"{', '.join(sorted(known))}; add a lexicon, augmentation.identities=[subgroups,FILE], or make no "
+                "versions, augmentation=none"
+            )
+    if any(text.subgroup for text in seeds):
+        return list(seeds)
+    words = Identities(identities)
+    return [replace(text, subgroup=words.named(text.text)) for text in seeds]
 
 
 def made_of(seeds: Sequence[SafetyText], augmentation: SubgroupAugmentation) -> list[SafetyText]:

@@ -1,4 +1,4 @@
-"""Average precision, the area under the precision-recall curve (AU-PRC), under any weights of the items."""
+"""Average precision (AU-PRC) and the area under the ROC curve (AUC), under any weights of the items."""
 
 from __future__ import annotations
 
@@ -41,3 +41,34 @@ def average_precision(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | 
     with np.errstate(invalid="ignore", divide="ignore"):
         precision = np.where(named > 0, found / named, 0)
         return np.asarray((gained * precision).sum(axis=-1) / found[..., -1])
+
+
+def area_under_roc(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None) -> Array:
+    """Return the area under the ROC curve, in [0, 1], for every row of weights.
+
+    It is the chance that an item with label 1 scores above one with label 0; equal scores count half.
+
+    Args:
+        truth: True label of each example, (N,), 0 or 1.
+        scores: Score of each example, (N,), higher for label 1.
+        weights: Weight of each example, (N,), or (B, N) for B values; None weighs all equally.
+
+    Returns:
+        Area, (B,) or a single number; nan if one of the labels has no weight.
+
+    Example:
+        >>> float(area_under_roc([1, 0, 1, 0], [0.9, 0.8, 0.5, 0.5]))  # of four pairs two are right, one is equal
+        0.625
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    ranked = np.argsort(values, kind="stable")
+    truth_N = np.asarray(truth, dtype=np.float64)[ranked]
+    weights_BN = np.ones(len(truth_N)) if weights is None else np.asarray(weights, dtype=np.float64)[..., ranked]
+    if not len(truth_N):
+        return np.full(weights_BN.shape[:-1], np.nan)
+    starts = np.flatnonzero(np.diff(values[ranked], prepend=-np.inf))
+    positive = np.add.reduceat(weights_BN * truth_N, starts, axis=-1)
+    negative = np.add.reduceat(weights_BN * (1 - truth_N), starts, axis=-1)
+    below = np.cumsum(negative, axis=-1) - negative / 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((positive * below).sum(axis=-1) / (positive.sum(axis=-1) * negative.sum(axis=-1)))

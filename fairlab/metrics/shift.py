@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairlab.metrics.bootstrap import RESAMPLES, mean_draws, percentile_interval
 
+EIGHT_IN_TEN = 0.8416  # standard normal quantile of 0.8
 CELLS = 500  # this number of cells resolves distances to within 1/500 for samples with more distinct values
 
 Array = NDArray[np.float64]
@@ -30,6 +31,8 @@ class ScoreShift:
         distance_interval: 95 % interval of the distance, from resampling both samples; as a distance is never negative,
             the interval is biased upwards for small shifts.
         chance: Distance that 95 % of two samples of these sizes stay below without any shift.
+        detectable: Smallest true distance that exceeds chance in at least 80 % of samples of these sizes: the power of
+            the comparison.
     """
 
     n: tuple[int, int]
@@ -39,6 +42,7 @@ class ScoreShift:
     distance: float
     distance_interval: tuple[float, float]
     chance: float
+    detectable: float
 
     @property
     def beyond_chance(self) -> bool:
@@ -65,6 +69,7 @@ def shift(before: ArrayLike, after: ArrayLike, seed: int = 0) -> ScoreShift:
     drawn = [rng.multinomial(count.sum(), count / count.sum(), RESAMPLES) for count in counts_2C]
     together = counts_2C.sum(axis=0) / counts_2C.sum()
     by_chance = [rng.multinomial(count.sum(), together, RESAMPLES) for count in counts_2C]
+    chance = float(np.quantile(_distance(*by_chance), 0.95))
     changes = mean_draws(others, seed + 1) - mean_draws(some, seed)
     return ScoreShift(
         n=(len(some), len(others)),
@@ -73,8 +78,18 @@ def shift(before: ArrayLike, after: ArrayLike, seed: int = 0) -> ScoreShift:
         change_interval=percentile_interval(changes),
         distance=float(_distance(*counts_2C)),
         distance_interval=percentile_interval(_distance(*drawn)),
-        chance=float(np.quantile(_distance(*by_chance), 0.95)),
+        chance=chance,
+        detectable=min(1.0, chance + EIGHT_IN_TEN * _largest_error(len(some), len(others))),
     )
+
+
+def _largest_error(n: int, m: int) -> float:
+    """Return the largest standard error of a difference of two shares, which both are one half.
+
+    The measured distance is at least the difference of shares at the bound where the true distance is largest, so
+    that the power from this error is a lower bound.
+    """
+    return float(np.sqrt(0.25 / n + 0.25 / m))
 
 
 def _counts(some: Array, others: Array) -> NDArray[np.int64]:

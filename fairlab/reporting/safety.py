@@ -34,8 +34,8 @@ LEAST = 0.05  # share below which a source score is left out of figure 4, as in 
 
 def safety_sections(record: Record) -> list[Section]:
     """Return tables 3 and 6 next to the printed ones, figures 3 to 5, and the sets with the largest gaps."""
-    sections = [Section("Beside the published numbers", _beside(record)), *_rivals(record)]
     overview, largest = read_overview(record.folder), read_largest_gaps(record.folder)
+    sections = [Section("Beside the published numbers", _beside(record)), *_rivals(record, list(overview))]
     for harm, of_harm in overview.items():
         sections.append(Section(f"Sliced averages, {harm}, safe texts", _heat_maps(of_harm)))
         if of_harm["contributions"]["before"] and of_harm["contributions"]["after"]:
@@ -69,10 +69,10 @@ def rivals(record: Record, benchmark: str, harm: str) -> list[Candidate]:
     ]
 
 
-def _rivals(record: Record) -> list[Section]:
+def _rivals(record: Record, harms: list[str]) -> list[Section]:
     """Plot ACV against AU-PRC on the test folds for all models of a harm."""
     sections = []
-    for harm in record.config["method"]["harms"]:
+    for harm in harms:
         candidates = rivals(record, "safety", harm)
         if len(candidates) > 1:
             front = [one.name for one in pareto_front(candidates)]

@@ -80,6 +80,7 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         "",
         *_thresholds(description["harms"], found, target),
         "",
+        *_skill(description["harms"], found),
         *_odds(description["harms"], found),
         "## Reliability",
         "",
@@ -150,6 +151,24 @@ def _thresholds(harms: Iterable[str], found: Mapping[tuple[str, str], Reading], 
         "",
         f"Thresholds are the lowest that meet {json.dumps(dict(target))} on the validation seeds. The other numbers "
         "were measured on the test folds with models that saw no version of a text; in brackets 95 % intervals.",
+    ]
+
+
+def _skill(harms: Iterable[str], found: Mapping[tuple[str, str], Reading]) -> list[str]:
+    """Return skill and counterfactual variance by harm, side by side: a score without skill is fair and useless."""
+    names = ("auc", "average_precision", "base_rate", "acv", "acv_change", "flip_rate")
+    rows = [[harm, *(_value(found.get((harm, name))) for name in names)] for harm in harms]
+    return [
+        "## Skill and fairness",
+        "",
+        "On the test folds. An AUC of 0.5 and an average precision of the base rate are a guess's; the counterfactual "
+        "variance (ACV) is that of a text's score over its versions for other subgroups, and its change is in per cent "
+        "of a model of the seeds alone.",
+        "",
+        "| harm | AUC | average precision | base rate | ACV | change of ACV, % | sets with both labels, % |",
+        "|---|---|---|---|---|---|---|",
+        *(f"| {' | '.join(row)} |" for row in rows),
+        "",
     ]
 
 

@@ -17,6 +17,7 @@ from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable, FairlabError
 
 VARIANCE, ACV = "_variance", "ACV"
+FEWEST = 30  # numbers that a column needs in both files: of fewer, only a distance above 0.35 could be told from chance
 
 
 @dataclass
@@ -72,7 +73,7 @@ def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def drifts(before: ScoreFile, after: ScoreFile) -> dict[str, ScoreShift]:
-    """Return the shift of every column that has at least two numbers in both files.
+    """Return the shift of every column that has at least :data:`FEWEST` numbers in both files.
 
     Raises:
         FairlabError: There is no such column.
@@ -81,8 +82,11 @@ def drifts(before: ScoreFile, after: ScoreFile) -> dict[str, ScoreShift]:
     found = {
         name: shift(before.columns[name], after.columns[name])
         for name in names
-        if min(len(before.columns[name]), len(after.columns[name])) > 1
+        if min(len(before.columns[name]), len(after.columns[name])) >= FEWEST
     }
+    if names and not found:
+        most = max(min(len(before.columns[name]), len(after.columns[name])) for name in names)
+        raise FairlabError(f"no column has {FEWEST} numbers in both files, at most {most}; score more texts")
     if not found:
         raise FairlabError("the files have no column of numbers in common; give scores by the same ensemble")
     return found
@@ -97,21 +101,24 @@ def drift_table(before: ScoreFile, after: ScoreFile, found: Mapping[str, ScoreSh
     rows = [
         f"| {name} | {one.n[0]:,} | {one.n[1]:,} | {one.means[0]:.4g} | {one.means[1]:.4g} | {one.change:+.3g} "
         f"{_interval(one.change_interval)} | {one.distance:.3f} {_interval(one.distance_interval)} | {one.chance:.3f} "
-        f"| {'yes' if one.beyond_chance else 'no'} |"
+        f"| {one.detectable:.3f} | {'yes' if one.beyond_chance else 'no'} |"
         for name, one in found.items()
     ]
+    few = sorted((before.columns.keys() & after.columns.keys()) - found.keys())
     only = sorted(before.columns.keys() ^ after.columns.keys())
     return "\n".join(
         [
             f"{counts}.",
             "",
-            "| column | n | n later | mean | mean later | change | distance | by chance | beyond chance |",
-            "|---|---|---|---|---|---|---|---|---|",
+            "| column | n | n later | mean | mean later | change | distance | by chance | detectable | beyond chance |",
+            "|---|---|---|---|---|---|---|---|---|---|",
             *rows,
             "",
             "Distance is Kolmogorov and Smirnov's: 0 where nothing moved, 1 where all did. Two samples of these sizes "
-            f"stay below *by chance* 95 times in 100 when nothing moved. {ACV} is the mean variance of the scores of a "
-            "text and its versions for other subgroups. In brackets 95 % intervals.",
+            "stay below *by chance* 95 times in 100 when nothing moved; a true distance of *detectable* is found "
+            f"beyond chance at least 8 times in 10, and a smaller one may be missed. {ACV} is the mean variance of the "
+            "scores of a text and its versions for other subgroups. In brackets 95 % intervals.",
+            *(["", f"Of fewer than {FEWEST} numbers in a file, and left out: {', '.join(few)}."] if few else []),
             *(["", f"In one file alone: {', '.join(only)}."] if only else []),
         ]
     )

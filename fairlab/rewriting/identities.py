@@ -3,21 +3,64 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from fairlab.lexicons import FOLDER, load_lexicon
+from fairlab.lexicons import FOLDER, Lexicon, load_lexicon
 from fairlab.rewriting.english.subgroup_swap import SubgroupSwap
 from fairlab.rewriting.english.word_swap import WordSwap
+from fairlab.types import FairlabError
 
 BLANKS = re.compile(r"(?<=\S) {2,}(?=\S)")
 
 
-class Identities:
-    """Listed words of all subgroups, found without knowing which subgroup a text is about."""
+SUBGROUPS = "subgroups"  # name of the lexicons of Sturman et al. 2024, table 2
+# The files of these lexicons. Gender is last, because a text about another identity often holds a pronoun as well.
+FILES = ("race_ethnicity", "religion", "sexual_orientation", "gender_identity")
 
-    def __init__(self) -> None:
-        lexicons = [load_lexicon(str(path)) for path in sorted((FOLDER / "subgroups").glob("*.yaml"))]
+
+def identity_lexicons(names: Sequence[str] = (SUBGROUPS,)) -> list[Lexicon]:
+    """Return the lexicons of identity categories.
+
+    Args:
+        names: Names of axes, paths of lexicon files, and ``subgroups``, which stands for the four categories of table 2
+            of Sturman et al. 2024.
+
+    Raises:
+        FairlabError: There is no name, a lexicon does not exist, or two lexicons are of one category.
+    """
+    found = []
+    for name in names:
+        files = [str(FOLDER / SUBGROUPS / f"{file}.yaml") for file in FILES] if name == SUBGROUPS else [name]
+        found += [load_lexicon(file) for file in files]
+    axes = [lexicon.axis for lexicon in found]
+    if not found or len(set(axes)) < len(axes):
+        raise FairlabError(f"identities need lexicons of different categories, not: {', '.join(axes) or 'none'}")
+    return found
+
+
+class Identities:
+    """Listed words of all subgroups, found without knowing which subgroup a text is about.
+
+    Args:
+        names: Names of lexicons, see :func:`identity_lexicons`.
+    """
+
+    def __init__(self, names: Sequence[str] = (SUBGROUPS,)) -> None:
+        lexicons = identity_lexicons(names)
+        self.axes = [lexicon.axis for lexicon in lexicons]
         self.neutral = [WordSwap(lexicon) for lexicon in lexicons]
         self.swaps = [SubgroupSwap(lexicon) for lexicon in lexicons]
+
+    def named(self, text: str) -> str:
+        """Return the subgroup that a text is about, as ``category:subgroup``; empty if that is not clear.
+
+        It is the only subgroup that the text names of a category; of several such categories, the first one counts.
+        """
+        for axis, swap in zip(self.axes, self.swaps, strict=True):
+            found = {swap.marks[span.term] for span in swap.finder.find(text)}
+            if len(found) == 1:
+                return f"{axis}:{found.pop()}"
+        return ""
 
     def blinded(self, text: str) -> str:
         """Return the text with the neutral form of every listed word; an adjective without one is removed."""

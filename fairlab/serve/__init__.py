@@ -1,7 +1,7 @@
 """``python -m fairlab.serve``: answer moderation requests on this machine with an exported safety ensemble.
 
-``fairlab serve MODEL`` is ``python -m fairlab.serve model=MODEL``. The server runs until SIGTERM or Ctrl-C, and then
-answers the requests it has already read.
+``fairlab serve MODEL --port PORT`` is ``python -m fairlab.serve model=MODEL port=PORT``. The server runs until SIGTERM
+or Ctrl-C, and then answers the requests it has already read.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from omegaconf import DictConfig
 
 from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line import cli
+from fairlab.run.command_line.options import as_settings
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import plain
 from fairlab.run.config.schema import refuse_misfits
@@ -61,7 +62,8 @@ def answer_requests(config: DictConfig) -> None:
 
 @quiet_when_unread()
 def command() -> None:
-    """Run the console script; if the first word is not a setting, it is the model."""
+    """Run the console script; if the first word is not a setting, it is the model, and the port may be an option."""
+    sys.argv[1:] = as_settings(sys.argv[1:], {"port"})
     if len(sys.argv) > 1 and "=" not in sys.argv[1] and not sys.argv[1].startswith("-"):
         sys.argv[1] = f"model={sys.argv[1]}"
     cli.run(main, "serve")

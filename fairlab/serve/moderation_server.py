@@ -324,16 +324,31 @@ def texts_of(body: bytes) -> list[str]:
         raise _bad(f"the body is no JSON ({' '.join(str(error).split())[:200]})") from error
     if not isinstance(content, dict) or "input" not in content:
         raise _bad("the body must be an object with 'input', a text or a list of texts")
-    given = content["input"]
-    texts = [given] if isinstance(given, str) else given
-    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-        raise _bad("'input' must be a text or a list of texts, at least one")
+    texts = _texts_of_input(content["input"])
     if len(texts) > MOST_TEXTS:
         raise _bad(f"'input' holds {len(texts):,} texts; send at most {MOST_TEXTS:,} at a time")
     if not isinstance(content.get("model", ""), str | None):
         raise _bad("'model' must be a text")
     if any(BROKEN.search(text) for text in texts):
         raise _bad("a text holds a NUL character or half a surrogate pair")
+    return texts
+
+
+def _texts_of_input(given: Any) -> list[str]:
+    """Return the texts of an input: a text, a list of texts, or a list of parts, which are judged as one text.
+
+    Raises:
+        RequestError: the input has another form, or a part is an image.
+    """
+    if isinstance(given, list) and given and all(isinstance(part, dict) for part in given):
+        if any(part.get("type") == "image_url" for part in given):
+            raise _bad("a part of 'input' is an image; this server reads texts alone")
+        if any(part.get("type") != "text" or not isinstance(part.get("text"), str) for part in given):
+            raise _bad('a part of \'input\' must be {"type": "text", "text": ...}')
+        return ["\n".join(part["text"] for part in given)]
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        raise _bad("'input' must be a text or a list of texts or of parts, at least one")
     return texts
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fairlab.augmentation.benign_prompts import BenignPrompts
-from fairlab.data.safety import CATEGORIES, HARMS
+from fairlab.data.safety_texts import CATEGORIES, HARMS
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server

@@ -12,7 +12,7 @@ import pytest
 from fairlab.benchmarks.classification import Classification
 from fairlab.benchmarks.finding import find_class, find_description, own_parts, refuse_undescribed
 from fairlab.benchmarks.needs import LACKING
-from fairlab.benchmarks.safety_quantities import TITLES
+from fairlab.benchmarks.safety_described import TITLES
 from fairlab.benchmarks.seat import SEAT
 from fairlab.data.published.tasks import TASKS
 from fairlab.files import read_record, record_file, run_folders

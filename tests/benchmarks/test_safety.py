@@ -11,7 +11,8 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from fairlab.benchmarks.safety import OfHarm, Safety
-from fairlab.data.safety import Judged, Predicted, SafetyText
+from fairlab.data.safety import Judged, Predicted
+from fairlab.data.safety_texts import SafetyText
 from fairlab.types import FairlabError
 
 TEXTS = [
@@ -38,7 +39,8 @@ def test_readings_by_hand():
     quantities = OfHarm(part, "hate", truth, 0.5).quantities(part.scores["hate"])
     found = {(entry.subset, entry.name): entry for entry in quantities}
     # Fold 0 holds a (safe, .4) and e (unsafe, .6); fold 1 holds c (unsafe, .9) and f (safe, .7): both rank right.
-    assert found["hate", "average_precision"].value == 1.0
+    assert found["hate", "average_precision"].value == found["hate", "auc"].value == 1.0
+    assert (found["hate", "base_rate"].value, found["hate", "base_rate"].n) == (0.5, 4)
     # With versions fold 0 has b (safe, .8) above e; fold 1 has d (unsafe, .5) below f.
     folds = [([0, 0, 1], [0.4, 0.8, 0.6]), ([1, 1, 0], [0.9, 0.5, 0.7])]
     expected = statistics.fmean(average_precision_score(truth, score) for truth, score in folds)
@@ -92,3 +94,49 @@ def test_a_harm_without_two_labels_gives_variances_alone():
     assert [entry.reason for entry in nothing.not_run] == ["the texts have one label only for hate"]
     with pytest.raises(FairlabError, match="nothing was scored of 'hatecheck'"):
         Safety(of="hatecheck", threshold=0.5).measure(Judged({"test": part}, ["one"], np.zeros((4, 1)), {}))
+
+
+def many(scores, truth):
+    """A judgement of texts in pairs, each pair a set of two targets and of one truth."""
+    texts = [
+        SafetyText(str(k), str(k // 2), f"Target:{'women' if k % 2 else 'men'}", {"hate": one}, kind=f"case {one}")
+        for k, one in enumerate(truth)
+    ]
+    part = Predicted(texts, np.zeros((1, len(texts)), dtype=np.int64), {"hate": np.array([scores])})
+    return Judged({"hatecheck": part}, ["one"], np.zeros((len(texts), 1)), {})
+
+
+def test_a_model_without_skill_is_marked_and_gets_no_change_in_per_cent():
+    truth = np.repeat([0, 1], 40)
+    rng = np.random.default_rng(0)
+    noise, good = rng.uniform(0.2, 0.8, 80), 0.6 * truth + rng.uniform(0, 0.4, 80)
+    benchmark = Safety(of="hatecheck", threshold=0.5)
+    for before, after, marks in ((good, noise, ["no better than chance here"]), (noise, good, []), (good, good, [])):
+        earlier = benchmark.measure(many(before, truth))
+        found = benchmark.measure(many(after, truth), earlier.items)
+        assert [note.mark for note in found.notes if note.mark] == marks
+        changes = [one.quantity for one in found.readings if one.quantity == "acv_change"]
+        assert changes == (["acv_change"] if before is after else [])
+        assert ("acv" in {one.quantity for one in found.comparisons}) == (before is after)
+        assert any(one.headline and one.quantity == "acv" for one in found.readings) == (before is after)
+    assert "0.5 is chance" in benchmark.measure(many(noise, truth)).notes[0].text
+
+
+def test_accuracy_and_auc_by_target_and_kind_of_text():
+    truth = np.repeat([0, 1], 20)
+    scores = np.where(truth == 1, 0.9, 0.1)
+    scores[1::2] = 0.6  # women: all judged hateful
+    found = Safety(of="hatecheck", threshold=0.5).measure(many(scores, truth))
+    values = {(one.subset, one.quantity): one.value for one in found.readings}
+    assert (values["hate_target_men", "accuracy"], values["hate_target_women", "accuracy"]) == (1.0, 0.5)
+    assert (values["hate_target_men", "auc"], values["hate_target_women", "auc"]) == (1.0, 0.5)
+    assert (values["hate_case_case_0", "accuracy"], values["hate_case_case_1", "accuracy"]) == (0.5, 1.0)
+    assert values["hate", "base_rate"] == 0.5
+
+
+def test_numbers_of_validation_represent_nothing():
+    part = judged([0.4, 0.8, 0.9, 0.5, 0.6, 0.7, 0.99]).parts["test"]
+    found = Safety(of="validation", threshold=0.5).measure(Judged({"validation": part}, ["one"], np.zeros((7, 1)), {}))
+    assert found.readings
+    assert not any(one.headline for one in found.readings)
+    assert any(one.headline for one in Safety(of="test", threshold=0.5).measure(judged([0.5] * 7)).readings)

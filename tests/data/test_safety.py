@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 from fairlab.augmentation.identity import Identity
-from fairlab.data.safety import CATEGORIES, HARMS, SUBGROUPS, SafetyData, SafetyText, made_of, read_safety
+from fairlab.data.near_copies import copies_of, near_copies, set_groups
+from fairlab.data.safety import SafetyData, made_of
+from fairlab.data.safety_readers import read_safety
+from fairlab.data.safety_texts import CATEGORIES, HARMS, SUBGROUPS, SafetyText
 from fairlab.data.stream.manifest import Manifest
 from fairlab.data.stream.shards import make_shards
+from fairlab.rewriting.identities import Identities
 from fairlab.types import DataUnavailable, FairlabError, Row
 
 TRUTHS = ",".join(f"Ground truth {harm}" for harm in ("Hate", "Sexual", "Toxicity", "Violence"))
@@ -108,9 +112,24 @@ def test_folds_never_separate_versions_and_cover_everything():
             by_key.setdefault(text.key, set()).add(int(fold))
         assert all(len(found) == 1 for found in by_key.values())
         sizes = Counter(next(iter(found)) for found in by_key.values())
-        assert max(sizes.values()) - min(sizes.values()) <= 1
+        largest = max(Counter(data.groups.values()).values())
+        assert max(sizes.values()) - min(sizes.values()) <= largest  # a group of copies goes to the smallest fold
     assert not np.array_equal(data.division(0), data.division(1))
     assert np.array_equal(data.division(0), sample().division(0))
+
+
+def test_near_copies_share_a_group_whoever_they_are_about():
+    texts = ["I hate all Muslims so much.", "i hate all jews so much", "I hate all the weather so much.", "Hello."]
+    assert set_groups(["a", "b", "c", "d"], texts, Identities()) == {"a": 0, "b": 0, "c": 1, "d": 2}
+    # 2 of 4 trigrams shared is near, 2 of 5 is not; a chain of near copies is one group
+    assert near_copies(["a b c d e", "b c d e f", "c d e f g"]) == [(0, 1), (1, 2)]
+    assert near_copies(["a b c d e", "x b c d e f"]) == []
+    assert near_copies([]) == []
+
+
+def test_copies_of_what_is_measured_are_found():
+    taught = ["I hate all Muslims so much.", "The weather is fine today.", "I hate all Muslims."]
+    assert copies_of(taught, ["so i hate all jews so much", "x"], Identities()).tolist() == [True, False, False]
 
 
 def test_settings_that_cannot_be(tmp_path):
@@ -118,7 +137,7 @@ def test_settings_that_cannot_be(tmp_path):
         sample(folds=2)
     with pytest.raises(FairlabError, match="augmentation=identity or none"):
         sample(augmentation=object())
-    with pytest.raises(FairlabError, match="1 sets for 5 folds"):
+    with pytest.raises(FairlabError, match="1 sets that are no copies, for 5 folds"):
         sample(name="counterfactual_safety", path=seeds(tmp_path, "x,1,--,0,0,0,0,OpenAi"))
 
 
@@ -130,6 +149,34 @@ def test_the_published_sets_have_their_sizes(data_folder):
     madlibs = Counter(text.key for text in read_safety("bias_madlibs") if text.subgroup)
     assert set(madlibs.values()) == {50}
     assert len(read_safety("openai_moderation")) == 1595
+    assert len(read_safety("hate_speech_offensive")) == 24783
+    kept, taught = ({text.text for text in read_safety(name)} for name in ("olid", "olid_training"))
+    assert len(read_safety("olid")) + len(read_safety("olid_training")) == 13240
+    assert not {stripped(text) for text in kept} & {stripped(text) for text in taught}
+    assert 0.23 < len(kept) / (len(kept) + len(taught)) < 0.27
+
+
+def stripped(tweet):
+    return " ".join(word for word in tweet.casefold().split() if word not in ("@user", "url"))
+
+
+@pytest.mark.data
+def test_no_fold_holds_a_copy_of_another_ones_text(data_folder):
+    data = SafetyData(
+        name="counterfactual_safety", path=None, held_out=[], folds=5, repeats=2, seed=42, augmentation=None
+    )
+    identities = Identities()
+    texts = [identities.blinded(text.text) for text in data.texts]
+    pairs = np.array(near_copies(texts))
+    assert len({k for pair in pairs.tolist() for k in pair if data.texts[k].labels["hate"]}) == 33
+    same = {}
+    for k, text in enumerate(texts):
+        same.setdefault(" ".join(text.casefold().split()), []).append(k)
+    for repeat in range(data.repeats):
+        folds = data.division(repeat)
+        assert (folds[pairs[:, 0]] != folds[pairs[:, 1]]).sum() == 0
+        assert all(len(set(folds[some])) == 1 for some in same.values())
+        assert max(np.bincount(folds)) - min(np.bincount(folds)) <= 1
 
 
 def test_a_made_folder_is_read_with_its_versions(tmp_path):

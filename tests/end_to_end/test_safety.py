@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from fairlab.augmentation.identity import Identity
-from fairlab.data.safety import made_of, read_safety
+from fairlab.data.safety import made_of
+from fairlab.data.safety_readers import read_safety
 from fairlab.files import sha256
 from fairlab.record import Record
 from tests.end_to_end.conftest import only_run

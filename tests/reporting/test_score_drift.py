@@ -38,6 +38,8 @@ def test_what_moved_is_told_by_harm_and_source(tmp_path, capsys):
     assert found["ACV of hate"]["means"] == pytest.approx([0.02, 0.05])
     assert found["ACV of hate"]["n"] == [99, 99]
     assert not found["source sentiment.negative"]["beyond_chance"]
+    # sqrt(.25/199 + .25/199) = .0501
+    assert found["hate"]["detectable"] == pytest.approx(found["hate"]["chance"] + 0.8416 * 0.0501, abs=1e-4)
     assert "| hate_label | 199 | 199 | 0 | 1 |" in printed
 
 
@@ -66,3 +68,16 @@ def test_what_is_no_file_of_scores_is_said(tmp_path, capsys, content, sentence):
     assert sentence in said
     assert said.count("\n") == 1
     assert not (tmp_path / "drift.json").exists()
+
+
+def test_few_rows_are_not_compared(tmp_path, capsys):
+    few = [{"id": str(k), "hate": k / 29} for k in range(29)]
+    files = [str(write_rows(tmp_path / name, few)) for name in ("a.jsonl", "b.jsonl")]
+    with pytest.raises(SystemExit):
+        command(files)
+    sentence = "no column has 30 numbers in both files, at most 29; score more texts"
+    assert capsys.readouterr().err == f"fairlab: {sentence}\n"
+    write_rows(tmp_path / "b.jsonl", [*few, {"id": "29", "hate": 0.5, "violence": 0.1}])
+    write_rows(tmp_path / "a.jsonl", [*few, {"id": "29", "hate": 0.5, "violence": 0.1}])
+    command(files)
+    assert "left out: violence" in capsys.readouterr().out

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fairlab.serve.moderation_server import Moderations, ServerBounds
+from fairlab.serve.moderation_server import Moderations, ServerBounds, texts_of
 
 
 class Scorer:
@@ -81,6 +81,13 @@ def test_the_openai_client_reads_it(serving):
         client.moderations.create(input=[])
 
 
+def test_parts_are_one_text():
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    assert texts_of(json.dumps({"input": parts, "model": "omni-moderation-latest"}).encode()) == ["a\nb"]
+    assert texts_of(b'{"input": ["a", "b"]}') == ["a", "b"]
+    assert texts_of(b'{"input": "a"}') == ["a"]
+
+
 WRONG = {
     "no JSON": (b"input=text", "the body is no JSON"),
     "no UTF-8": (b'{"input": "\xe9"}', "the body is no JSON"),
@@ -90,6 +97,9 @@ WRONG = {
     "no input": (b'{"texts": "a"}', "the body must be an object with 'input'"),
     "a number": (b'{"input": 5}', "'input' must be a text or a list of texts"),
     "numbers": (b'{"input": ["a", 5]}', "'input' must be a text or a list of texts"),
+    "an image": (b'{"input": [{"type": "image_url", "image_url": {"url": "x"}}]}', "this server reads texts alone"),
+    "another part": (b'{"input": [{"type": "text"}]}', 'must be {"type": "text", "text": ...}'),
+    "parts and texts": (b'{"input": ["a", {"type": "text", "text": "b"}]}', "'input' must be a text or a list"),
     "no text": (b'{"input": []}', "at least one"),
     "another model": (b'{"input": "a", "model": 5}', "'model' must be a text"),
     "half a pair": (b'{"input": "\\ud800"}', "half a surrogate pair"),

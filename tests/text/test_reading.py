@@ -12,7 +12,7 @@ from fairlab.data.published.stereoset import read_stereoset
 from fairlab.data.published.stsb import read_sts
 from fairlab.data.published.task_files import parse_examples
 from fairlab.data.published.tasks import find_task
-from fairlab.data.safety import read_safety
+from fairlab.data.safety_readers import read_safety
 from fairlab.data.stream.rows import read_rows
 from fairlab.data.text import read_text
 from fairlab.methods.ccd_linear import anchor_texts

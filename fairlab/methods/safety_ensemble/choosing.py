@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.data.safety import SafetyText
+from fairlab.data.safety_texts import SafetyText
 from fairlab.methods.safety_ensemble.strengths import Candidate
 from fairlab.metrics.acv import set_numbers, set_variances
 from fairlab.metrics.ranking import average_precision

@@ -9,24 +9,27 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.progress import track
 
-from fairlab.data.safety import SUBGROUPS, Judged, Predicted, SafetyData, SafetyText
+from fairlab.data.safety import Judged, Predicted, SafetyData
+from fairlab.data.safety_texts import SafetyText
 from fairlab.files import write_whole
 from fairlab.methods.safety_ensemble.choosing import Compared
 from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted
 from fairlab.methods.safety_ensemble.model import Array, HarmModel
 from fairlab.methods.safety_ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, FoldModels, Part, Trainer
-from fairlab.methods.safety_ensemble.settings import combinations
+from fairlab.methods.safety_ensemble.settings import Setting, combinations
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.strengths import choose, pareto_front
 from fairlab.methods.safety_ensemble.thresholds import ThresholdTarget, read_target, threshold
 from fairlab.methods.safety_ensemble.views import RIVALS, Views, seen
+from fairlab.rewriting.identities import SUBGROUPS
 from fairlab.types import FairlabError, Texts, need_extra
 
 CALIBRATED, UNCALIBRATED = 0, 1
@@ -61,7 +64,7 @@ class SafetyEnsemble:
 
     Args:
         sources: Classifiers whose scores are the features.
-        harms: Names of the harms to train models for.
+        harms: Names of the harms to train models for; None takes all that the data has labels for.
         inputs: Total number of scores that the sources must give; None accepts any number.
         kind: Kind of model: ``forest``, or ``boosting`` or ``logistic`` as a replacement.
         trees: Number of trees of the forest, or of rounds of boosting; at least 1.
@@ -108,7 +111,7 @@ class SafetyEnsemble:
         self,
         sources: Sequence[Source],
         *,
-        harms: Texts,
+        harms: Texts | None,
         inputs: int | None = None,
         kind: str,
         trees: int,
@@ -125,9 +128,6 @@ class SafetyEnsemble:
     ) -> None:
         if kind not in KINDS:
             raise FairlabError(f"method.kind must be {', '.join(KINDS)}, not {kind}")
-        strengths = {harm: reweighting.get(harm, reweighting.get(OTHERS)) for harm in harms}
-        if missing := [harm for harm, values in strengths.items() if values is None]:
-            raise FairlabError(f"method.reweighting has no values for {missing[0]}; give lambdas and betas")
         if min(trees, baseline_leaf) < 1:
             raise FairlabError(f"method.trees and method.baseline_leaf must be at least 1: {trees}, {baseline_leaf}")
         if unknown := sorted(set(rivals) - set(RIVALS)):
@@ -141,10 +141,14 @@ class SafetyEnsemble:
                 f"method.inputs asks for {inputs} scores, and the sources give {len(self.sources.features)}; give "
                 "others by source=, or set method.inputs=null"
             )
-        self.harms = list(harms)
+        self.harms = list(harms or ())
+        self.subgroups: list[str] = []
+        self.identities: Sequence[str] = (SUBGROUPS,)
         self.rivals = tuple(rivals)
         self.trainer = Trainer(kind, trees, baseline_leaf, tuple(pairing), self.rivals)
-        self.settings = {harm: combinations(leaf, penalty, values) for harm, values in strengths.items() if values}
+        self._combined = partial(combinations, leaf, penalty)
+        self._reweighting = reweighting
+        self.settings = self._settings_of(self.harms)
         self.most_lost = most_lost
         self.compared: dict[str, Compared] = {}
         self.seed = seed
@@ -158,13 +162,19 @@ class SafetyEnsemble:
         """Raise if data cannot train the models, as far as can be told without scoring it.
 
         Raises:
-            FairlabError: The training seeds of a fold have fewer than two labels for a harm, or a source has no score
+            FairlabError: No text is labelled for a harm, the training seeds of a fold have fewer than two labels for a harm, or a source has no score
                 of any text.
         """
+        labelled = data.harms()
+        if missing := [harm for harm in self.harms if harm not in labelled]:
+            raise FairlabError(
+                f"no text is labelled for {missing[0]}; there are labels for: {', '.join(labelled)}; give "
+                f"method.harms=[{','.join(labelled)}]"
+            )
         seed = np.array([text.seed for text in data.texts])
         divisions = [data.division(repeat) for repeat in range(data.repeats)]
         trained = [_parts(division, fold, data.folds).train for division in divisions for fold in range(data.folds)]
-        for harm in self.harms:
+        for harm in self.harms or labelled:
             truth = _labels(data.texts, harm)
             if any(len(set(truth[train & (truth >= 0) & seed])) < 2 for train in trained):
                 raise FairlabError(
@@ -185,8 +195,27 @@ class SafetyEnsemble:
         with threadpool_limits(limits=1):
             self._fit(data)
 
+    def _settings_of(self, harms: Sequence[str]) -> dict[str, dict[str, Setting]]:
+        """Return the settings to compare, by harm and name.
+
+        Raises:
+            FairlabError: A harm has no values for reweighting.
+        """
+        strengths = {harm: self._reweighting.get(harm, self._reweighting.get(OTHERS)) for harm in harms}
+        if missing := [harm for harm, values in strengths.items() if values is None]:
+            raise FairlabError(f"method.reweighting has no values for {missing[0]}; give lambdas and betas")
+        return {harm: self._combined(values) for harm, values in strengths.items() if values}
+
+    def _adopt(self, data: SafetyData) -> None:
+        """Take the subgroups of the data, its lexicons, and, if no harms were named, all that it has labels for."""
+        self.harms = self.harms or data.harms()
+        self.settings = self._settings_of(self.harms)
+        self.subgroups = sorted({text.subgroup for text in data.texts} - {""})
+        self.identities = data.identities
+
     def _fit(self, data: SafetyData) -> None:
         self.check_data(data)
+        self._adopt(data)
         views = self._views(data.texts)
         self._refuse_silent_sources(views.text)
         others = {name: self._views(texts) for name, texts in data.others.items()}
@@ -281,7 +310,7 @@ class SafetyEnsemble:
             "settings": {harm: self._choice(harm) for harm, names in self.settings.items() if len(names) > 1},
             "sampled": {
                 harm: {
-                    truth: dict(zip(SUBGROUPS, map(int, counts), strict=True))
+                    truth: dict(zip(self.subgroups, map(int, counts), strict=True))
                     for truth, counts in zip(("safe", "unsafe"), made.counts, strict=True)
                 }
                 for harm, made in self.sampled.items()
@@ -300,11 +329,11 @@ class SafetyEnsemble:
         from fairlab.methods.safety_ensemble.exported.export import save_ensemble
         from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION
 
-        save_ensemble(self.models[DEBIASED], self.sources, folder, self.thresholds)
+        save_ensemble(self.models[DEBIASED], self.sources, folder, self.thresholds, self.identities)
         return folder / DESCRIPTION
 
     def _views(self, texts: Sequence[SafetyText]) -> Views:
-        return seen(self.sources.score, [text.text for text in texts], self.rivals)
+        return seen(self.sources.score, [text.text for text in texts], self.rivals, self.identities)
 
     def _choice(self, harm: str) -> dict[str, object]:
         """Return the validation results of the settings, and which settings were chosen."""
@@ -326,11 +355,12 @@ class SafetyEnsemble:
         """Return the models of one harm on one division."""
         truth = _labels(texts, harm)
         seed = np.array([text.seed for text in texts])
-        slices = np.array([SUBGROUPS.index(text.subgroup) if text.subgroup else -1 for text in texts])
+        places = {name: k for k, name in enumerate(self.subgroups)}
+        slices = np.array([places.get(text.subgroup, -1) for text in texts])
         numbers = {key: k for k, key in enumerate(dict.fromkeys(text.key for text in texts))}
         sets = np.array([numbers[text.key] for text in texts])
         state = int(np.random.SeedSequence([self.seed, *place]).generate_state(1)[0])
-        return FoldModels(self.trainer, Examples(views, truth, seed, slices, sets), part, state)
+        return FoldModels(self.trainer, Examples(views, truth, seed, slices, len(places), sets), part, state)
 
     def _threshold(self, harm: str, target: ThresholdTarget) -> float:
         """Return the threshold of a harm from the validation scores of its seeds, each a mean over repeats."""

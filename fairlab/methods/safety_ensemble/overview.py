@@ -5,13 +5,14 @@ Shape letters: N texts, F source scores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.data.safety import CATEGORIES, Judged, Predicted
+from fairlab.data.safety import Judged, Predicted
+from fairlab.data.safety_texts import SafetyText
 from fairlab.metrics.acv import set_numbers
 from fairlab.metrics.sliced_averages import SAFE, largest_gap, sliced_averages
 
@@ -46,11 +47,9 @@ def _of_harm(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
     truth, models = _truth(part, harm), _means(judged, harm)
     columns = [*np.nan_to_num(after.source_scores).T, models["before"], models["after"]]
     averages, gaps = {}, []
-    for category, names in CATEGORIES.items():
+    for category, names in _categories(texts).items():
         number = {f"{category}:{name}": k for k, name in enumerate(names)}
         slices = np.array([number.get(text.subgroup, -1) for text in texts])
-        if not (slices >= 0).any():
-            continue
         rows = np.stack([sliced_averages(column, slices, truth, SAFE, len(names))[0] for column in columns])
         gaps.append(largest_gap(rows))
         averages[category] = {
@@ -72,6 +71,15 @@ def _of_harm(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
             phase: list(map(float, judged[phase].contributions.get(harm, ()))) for phase in ("before", "after")
         },
     }
+
+
+def _categories(texts: Sequence[SafetyText]) -> dict[str, list[str]]:
+    """Return the subgroups that texts are about, by category."""
+    found: dict[str, list[str]] = {}
+    for subgroup in sorted({text.subgroup for text in texts} - {""}):
+        category, _, name = subgroup.partition(":")
+        found.setdefault(category, []).append(name)
+    return found
 
 
 def _truth(part: Predicted, harm: str) -> NDArray[np.int64]:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.data.safety import SUBGROUPS
 from fairlab.methods.safety_ensemble.calibration import calibration_line
 from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted, Strength, reweight
 from fairlab.methods.safety_ensemble.model import Array, HarmModel
@@ -48,6 +47,7 @@ class Examples:
         truth: True label, (N,), 0 (safe), 1 (unsafe) or -1 (not judged).
         seed: Whether a text is a seed rather than a version, (N,).
         slices: Index of a text's subgroup, (N,), -1 for no subgroup.
+        subgroups: Number of subgroups.
         sets: Number of a text's counterfactual set, (N,); a seed without versions is a set of its own.
     """
 
@@ -55,6 +55,7 @@ class Examples:
     truth: NDArray[np.int64]
     seed: Mask
     slices: NDArray[np.int64]
+    subgroups: int
     sets: NDArray[np.int64]
 
 
@@ -83,7 +84,8 @@ class Trainer:
         """Return the fitted forest, or its replacement; ``leaf`` counts texts, or sets if their number is given."""
         # Weights of 1 are omitted, because a forest samples weighted examples with a different random procedure.
         more = {} if (weights == 1).all() else {"model__sample_weight": weights}
-        return self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
+        fitted = self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
+        return fitted.set_params(model__n_jobs=1) if self.kind == "forest" else fitted  # the trees are the same
 
     def _pipeline(self, state: int, leaf: int, sets: int | None) -> Any:
         """Return the unfitted model; given ``sets``, each tree draws that number of texts, on average one per set.
@@ -101,7 +103,7 @@ class Trainer:
         if sets is not None:
             least = {"min_weight_fraction_leaf": min(0.5, leaf / sets), "max_samples": sets}
         models = {
-            "forest": lambda: RandomForestClassifier(self.trees, **least, random_state=state, n_jobs=1),
+            "forest": lambda: RandomForestClassifier(self.trees, **least, random_state=state, n_jobs=-1),
             "boosting": lambda: HistGradientBoostingClassifier(
                 max_iter=self.trees, min_samples_leaf=leaf, random_state=state
             ),
@@ -145,7 +147,7 @@ class FoldModels:
         examples, held = self.examples, self.held
         scores, _ = self.baseline.scores(examples.views.only(held))
         slices, truth = examples.slices[held], examples.truth[held]
-        averages = np.stack([sliced_averages(scores, slices, truth, of, len(SUBGROUPS))[0] for of in (0, 1)])
+        averages = np.stack([sliced_averages(scores, slices, truth, of, examples.subgroups)[0] for of in (0, 1)])
         rng = np.random.default_rng(self.state)
         return reweight(examples.slices[self.all], examples.truth[self.all], averages, strength, rng)
 

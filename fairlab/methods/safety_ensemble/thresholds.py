@@ -60,7 +60,8 @@ def threshold(scores: ArrayLike, truth: ArrayLike, target: ThresholdTarget, harm
         harm: Name of the harm, for the error message.
 
     Raises:
-        FairlabError: A label does not occur, or no score meets the target.
+        FairlabError: A label does not occur, no score meets the target, or the target is so low that the label of all
+            texts as unsafe meets it.
 
     Example:
         >>> threshold([0.1, 0.4, 0.6, 0.9], [0, 0, 1, 1], ThresholdTarget("precision", 0.6), "hate")
@@ -69,6 +70,11 @@ def threshold(scores: ArrayLike, truth: ArrayLike, target: ThresholdTarget, harm
     values, labels = np.asarray(scores, dtype=np.float64), np.asarray(truth)
     if not 0 < labels.sum() < len(labels):
         raise FairlabError(f"the validation texts have fewer than two labels for {harm}; leave method.target out")
+    if target.of == PRECISION and (share := labels.mean()) >= target.value:
+        raise FairlabError(
+            f"method.target: a model that flags every text has a precision of {share:.2f} for {harm}, which meets "
+            f"{target.value:g}; give a precision above it"
+        )
     candidates = np.unique(values)
     rates = np.stack([np.array(rates_at(values, labels, candidate)) for candidate in candidates])
     met = rates[:, 0] >= target.value if target.of == PRECISION else rates[:, 2] <= target.value

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.methods.safety_ensemble.model import Array, HarmModel, logits
-from fairlab.rewriting.identities import Identities
+from fairlab.rewriting.identities import SUBGROUPS, Identities
 
 TEXT, BLIND, AVERAGE = "text", "blind", "average"
 RIVALS = (BLIND, AVERAGE)
@@ -70,20 +70,26 @@ class Shown:
         return _sigmoid(self.model.slope * found + self.model.intercept), _sigmoid(found)
 
 
-def seen(score: Callable[[Sequence[str]], Array], texts: Sequence[str], views: Sequence[str]) -> Views:
+def seen(
+    score: Callable[[Sequence[str]], Array],
+    texts: Sequence[str],
+    views: Sequence[str],
+    identities: Sequence[str] = (SUBGROUPS,),
+) -> Views:
     """Return the views of texts that the models need.
 
     Args:
         score: Function from texts to source scores (N, F).
         texts: Texts to view, N in number.
         views: Names of the views that are needed in addition to the text itself.
+        identities: Names of the lexicons of identities.
     """
-    identities = Identities() if views else None
+    words = Identities(identities) if views else None
     blind = versions = owner = None
-    if identities and BLIND in views:
-        blind = score([identities.blinded(text) for text in texts])
-    if identities and AVERAGE in views:
-        found = [[text, *identities.versions(text)] for text in texts]
+    if words and BLIND in views:
+        blind = score([words.blinded(text) for text in texts])
+    if words and AVERAGE in views:
+        found = [[text, *words.versions(text)] for text in texts]
         owner = np.repeat(np.arange(len(texts)), [len(some) for some in found])
         versions = score([version for some in found for version in some])
     return Views(score(texts), blind, versions, owner)

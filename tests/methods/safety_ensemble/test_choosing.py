@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairlab.data.safety import SafetyText
+from fairlab.data.safety_texts import SafetyText
 from fairlab.methods.safety_ensemble.choosing import Compared
 
 

@@ -37,6 +37,10 @@ def test_rates_by_hand():
 def test_targets_that_cannot_be():
     with pytest.raises(FairlabError, match=r"no threshold gives hate a precision of 0.9 .*the best is 0.50"):
         threshold([0.1, 0.9], [1, 0], ThresholdTarget("precision", 0.9), "hate")
+    for value in (0.5, 0.3):
+        with pytest.raises(FairlabError, match=rf"flags every text has a precision of 0.50 for hate, .* {value:g};"):
+            threshold([0.1, 0.9], [0, 1], ThresholdTarget("precision", value), "hate")
+    assert threshold([0.1, 0.9], [0, 1], ThresholdTarget("precision", 0.51), "hate") == 0.9
     with pytest.raises(FairlabError, match="fewer than two labels for hate"):
         threshold([0.1, 0.9], [0, 0], ThresholdTarget("precision", 0.9), "hate")
     for given, sentence in (

@@ -42,7 +42,7 @@ class Columns:
         ensemble.refuse_others(sources)
         self.ensemble, self.sources = ensemble, sources
         self.source_scores = source_scores
-        self.identities = Identities() if versions else None
+        self.identities = Identities(ensemble.identities) if versions else None
         self.libraries = ThreadpoolController()  # controls the libraries loaded so far
         self.source_of = np.repeat(np.arange(len(sources.sources)), [len(one.outputs) for one in sources.sources])
 

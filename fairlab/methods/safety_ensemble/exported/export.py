@@ -6,7 +6,7 @@ The models of a harm are stored twice: as a skops file, for scikit-learn, and as
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,15 @@ from numpy.typing import NDArray
 
 from fairlab.files import inside, replaced_when_written, sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.arrays import read_arrays, write_arrays
-from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION, load_fitted, read_description
+from fairlab.methods.safety_ensemble.exported.trust import (
+    DESCRIPTION,
+    IDENTITIES,
+    is_file_of_words,
+    load_fitted,
+    read_description,
+)
 from fairlab.methods.safety_ensemble.sources.combined import Sources
+from fairlab.rewriting.identities import SUBGROUPS
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
@@ -34,6 +41,11 @@ class Ensemble:
 
     models: Mapping[str, Any]
     description: Mapping[str, Any]
+
+    @property
+    def identities(self) -> list[str]:
+        """Return the lexicons that made the versions in training; older exports name none, and had ``subgroups``."""
+        return list(self.description.get("identities", [SUBGROUPS]))
 
     @property
     def thresholds(self) -> dict[str, float]:
@@ -68,11 +80,16 @@ class Ensemble:
 
 
 def save_ensemble(
-    models: Mapping[str, Any], sources: Sources, folder: Path, thresholds: Mapping[str, float] | None = None
+    models: Mapping[str, Any],
+    sources: Sources,
+    folder: Path,
+    thresholds: Mapping[str, float] | None = None,
+    identities: Sequence[str] = (SUBGROUPS,),
 ) -> None:
     """Write a skops file and an array file for each harm, then the description, with any chosen thresholds.
 
     Boosting, and the logistic regression that can replace it, have no array form; they are stored as a skops file only.
+    Lexicons of one's own are copied, so that versions of new texts have the same words.
     """
     import skops.io
 
@@ -93,7 +110,25 @@ def save_ensemble(
             harms[harm] |= {"arrays": arrays.name, "arrays_sha256": sha256(arrays)}
         if thresholds and harm in thresholds:
             harms[harm]["threshold"] = thresholds[harm]
-    write_whole(folder / DESCRIPTION, json.dumps(sources.facts() | {"harms": harms}, indent=1) + "\n")
+    write_whole(
+        folder / DESCRIPTION,
+        json.dumps(sources.facts() | {"harms": harms, "identities": copied_lexicons(identities, folder)}, indent=1)
+        + "\n",
+    )
+
+
+def copied_lexicons(identities: Sequence[str], folder: Path) -> list[str]:
+    """Copy lexicon files of one's own into the folder of an ensemble, and return its lexicons' names in there."""
+    found = []
+    for name in identities:
+        if is_file_of_words(name):
+            place = Path(IDENTITIES) / Path(name).name
+            (folder / IDENTITIES).mkdir(parents=True, exist_ok=True)
+            write_whole(folder / place, Path(name).read_text(encoding="utf-8"))
+            found.append(place.as_posix())
+        else:
+            found.append(name)
+    return found
 
 
 def load_ensemble(folder: Path) -> Ensemble:

@@ -8,6 +8,7 @@ otherwise run code, or send a key to its author.
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
@@ -25,6 +26,8 @@ from fairlab.types import FairlabError, Share, need_extra
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
 TARGET = "_target_"
 FILES = {"file": ".skops", "arrays": ".npz"}  # files of a harm, by key of the description; older exports have no arrays
+IDENTITIES = "identities"  # key of the lexicons in the description, and folder of lexicons of one's own
+BUILT_IN = re.compile("[a-z_]+")  # name of a lexicon that comes with fairlab
 BESIDE = "sources"  # folder of the files of sources, in an exported ensemble
 # Types that skops writes for forest, boosting and regressions of scikit-learn: loader, module and class.
 SKOPS_PROTOCOL = 2
@@ -78,6 +81,7 @@ def read_description(folder: Path) -> dict[str, Any]:
     lists = isinstance(features, list) and all(isinstance(name, str) for name in features)
     if not lists or not isinstance(sources, dict) or not isinstance(harms, dict) or not harms:
         raise FairlabError(f"{file} does not describe features, sources and harms; export the ensemble anew")
+    _check_identities(folder, content)
     for harm, entry in harms.items():
         numbers = [entry.get(key) for key in ("slope", "intercept")] if isinstance(entry, dict) else [None]
         if any(fault for number in numbers for fault in faults("", number, float, nodes=False)):
@@ -94,6 +98,34 @@ def read_description(folder: Path) -> dict[str, Any]:
                     f"{file} names {name!r} for {harm}, which is no {suffix} file beside it; do not use it"
                 )
     return content
+
+
+def is_file_of_words(name: str) -> bool:
+    """Return whether the name of a lexicon is that of a file."""
+    return name.endswith((".yaml", ".yml"))
+
+
+def _check_identities(folder: Path, content: dict[str, Any]) -> None:
+    """Resolve the lexicons that a description names: those of fairlab, and files beside it.
+
+    Raises:
+        FairlabError: A name is of another kind, or a file is missing or outside of the folder.
+    """
+    file, names = folder / DESCRIPTION, content.get(IDENTITIES)
+    if names is None:
+        return
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FairlabError(f"{file} gives no list of lexicons as {IDENTITIES}; export the ensemble anew")
+    found = []
+    for name in names:
+        own = PurePosixPath(name)
+        if is_file_of_words(name) and own.parts == (IDENTITIES, own.name) and (folder / own).is_file():
+            found.append(str(inside(folder, name, str(folder))))
+        elif BUILT_IN.fullmatch(name):
+            found.append(name)
+        else:
+            raise FairlabError(f"{file} names the lexicon {name!r}, which is not beside it; do not use it")
+    content[IDENTITIES] = found
 
 
 def load_fitted(file: Path) -> list[Any]:

@@ -1,6 +1,6 @@
-"""Similarity of a text to the sentences of a content policy, by a sentence encoder.
+"""Similarity of a text to the sentences of a content policy, and linear scores, by a sentence encoder.
 
-Shape letters: N texts, S sentences, H harms of the sentences.
+Shape letters: N texts, S sentences, H harms of the sentences, D vector components, L linear scores.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from fairlab.backbones.loading import EMBEDDED, find_weights, held_weights, load
 from fairlab.distributed import device
 from fairlab.files import sha256
 from fairlab.methods.safety_ensemble.sources.base import LISTS, Source
+from fairlab.methods.safety_ensemble.sources.linear_scores import read_linear
 from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable, FairlabError
 
-MINILM, POLICY = "minilm", "policy"  # names of the parts that come with fairlab
+MINILM, POLICY, LINEAR = "minilm", "policy", "linear"  # names of the parts that come with fairlab
 PUBLISHED_AS = "sentence-transformers/all-MiniLM-L6-v2"
 TOKENS = 128  # maximum number of tokens read of a text
 
 
 class PolicySimilarity(Source):
-    """Source of a text's maximum cosine similarity, per harm, with the sentences of the harm.
+    """Source of a text's maximum cosine similarity, per harm, with the sentences of the harm, and of linear scores.
 
     A text is the mean of its token vectors, scaled to unit length, as MiniLM and mpnet were published.
 
@@ -32,22 +33,33 @@ class PolicySimilarity(Source):
         encoder: Folder or hub name of a sentence encoder, or ``minilm``, whose weights come with the extra ``offline``.
         path: Path of a file with lines ``HARM: SENTENCE`` and comment lines that begin with ``# ``; or ``policy``, the
             sentences that come with fairlab.
+        linear: Path of a file of linear scores made for the encoder; ``linear``, those of MiniLM that come with
+            fairlab; or None for the similarities alone.
         name: Name of the source, unique within an ensemble.
 
     Raises:
-        DataUnavailable: The file does not exist.
-        FairlabError: The encoder is not available, or a line is not a sentence of a harm.
+        DataUnavailable: A file does not exist.
+        FairlabError: The encoder is not available, a line is not a sentence of a harm, or the linear scores are of
+            another encoder.
     """
 
-    title = "similarity with sentences of a policy"
-    limits = "Nearness of subjects: a text that condemns what a sentence names is as near as one that threatens it."
-    citation = "The sentences and the score are fairlab's own."
-    paths = ("encoder", "path")
-    copied = ("path",)
+    title = "similarity with sentences of a policy, and linear scores of the sentence vector"
+    limits = (
+        "Nearness of subjects: a text that condemns what a sentence names is as near as one that threatens it. The "
+        "linear scores were taught on tweets of 2017 to 2019."
+    )
+    citation = (
+        "The sentences and the scores are fairlab's own; the linear scores were taught on the tweets of Davidson et "
+        "al. 2017 and Zampieri et al. 2019."
+    )
+    paths = ("encoder", "path", "linear")
+    copied = ("path", "linear")
     hub = "encoder"
-    built_in = (MINILM, POLICY)
+    built_in = (MINILM, POLICY, LINEAR)
 
-    def __init__(self, *, encoder: str = MINILM, path: str = POLICY, name: str = "embedding") -> None:
+    def __init__(
+        self, *, encoder: str = MINILM, path: str = POLICY, linear: str | None = None, name: str = "embedding"
+    ) -> None:
         self.name = name
         file = LISTS / f"{POLICY}.txt" if path == POLICY else Path(path)
         sentences = read_policy(file)
@@ -56,17 +68,28 @@ class PolicySimilarity(Source):
         self.backbone.to(device())
         self.backbone.max_length = min(self.backbone.max_length, TOKENS)
         self.outputs = tuple(sentences)
-        self.version = sha256(file, *held_weights(find_weights(weights, package=package)))
-        self.policy_SD = self._embedded([one for some in sentences.values() for one in some])
+        held = held_weights(find_weights(weights, package=package))
+        self.encoder_sha256 = sha256(*held)
+        self.version = sha256(file, *held)
+        self.linear = None
+        if linear is not None:
+            of_linear = LISTS / f"{LINEAR}.safetensors" if linear == LINEAR else Path(linear)
+            self.linear = read_linear(of_linear, self.encoder_sha256)
+            self.outputs += tuple(f"linear_{output}" for output in self.linear.outputs)
+            self.version = sha256(file, of_linear, *held)
+        self.policy_SD = self.vectors([one for some in sentences.values() for one in some])
         self.starts_H = np.cumsum([0, *(len(some) for some in sentences.values())])[:-1]
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return similarities (N, H) in [-1, 1]."""
+        """Return similarities in [-1, 1] and linear scores, (N, H + L)."""
         if not texts:
             return np.empty((0, len(self.outputs)))
-        return np.asarray(np.maximum.reduceat(self._embedded(texts) @ self.policy_SD.T, self.starts_H, axis=1))
+        vectors_ND = self.vectors(texts)
+        near_NH = np.maximum.reduceat(vectors_ND @ self.policy_SD.T, self.starts_H, axis=1)
+        return np.concatenate([near_NH, self.linear.scores(vectors_ND)], axis=1) if self.linear else near_NH
 
-    def _embedded(self, texts: Sequence[str]) -> NDArray[np.float64]:
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the sentence vectors (N, D) of unit length."""
         return np.asarray(self.backbone.embed(texts).double().cpu().numpy())
 
 

@@ -11,12 +11,15 @@ import numpy as np
 from fairlab.data.stream.formats import BadRow, found_in
 from fairlab.files import sha256
 from fairlab.methods.safety_ensemble.sources.base import LONGEST, Array, Source
-from fairlab.text.reading import read_table_rows
+from fairlab.text.reading import read_json_lines, read_table_rows
 from fairlab.types import DataUnavailable, FairlabError
 
 
 class StoredScores(Source):
-    """Source of scores made elsewhere, such as by a closed API: a CSV or Parquet file with a column for the text.
+    """Source of scores made elsewhere, such as by a closed API: a table, or the API's replies, with a text each.
+
+    A file of JSON lines holds rows of a text and its scores, or replies of a moderation API beside their text: OpenAI's
+    ``results`` with ``category_scores``, or Perspective's ``attributeScores``, also below ``response`` or ``body``.
 
     Args:
         path: Path of the file; every column except the text column holds one score.
@@ -50,7 +53,7 @@ class StoredScores(Source):
         if not file.is_file():
             raise DataUnavailable(f"{path} is no file of scores; {how_to_store(column, outputs)}")
         self.version = version or sha256(file)
-        rows = _table(file)
+        rows = _table(file, column)
         if not rows or column not in rows[0] or len(rows[0]) < 2:
             raise FairlabError(f"{path} must hold rows with the column '{column}' and at least one column of scores")
         if missing := [name for name in outputs or () if name not in rows[0]]:
@@ -80,16 +83,51 @@ def how_to_store(column: str, outputs: Sequence[str] | None) -> str:
     """Describe the required content of a file of stored scores in words."""
     named = "its scores" if outputs is None else f"the scores {', '.join(outputs)}"
     return (
-        f"score all texts of the data and their versions, and write a CSV or Parquet file with the column '{column}' "
-        f"and {named}"
+        "score all texts of the data and their versions, and write a CSV, Parquet or JSONL file with the column "
+        f"'{column}' and {named}"
     )
 
 
-def _table(file: Path) -> list[dict[str, Any]]:
-    """Return the rows of a table; empty if it has none."""
+def _table(file: Path, column: str) -> list[dict[str, Any]]:
+    """Return the rows of a table; empty if it has none.
+
+    Raises:
+        FairlabError: A reply has other scores than the first one.
+    """
+    if file.suffix == ".jsonl":
+        rows = [(place, reply_scores(row, column)) for place, row in read_json_lines(file)]
+        for place, row in rows:
+            if row.keys() != rows[0][1].keys():
+                other = sorted(row.keys() ^ rows[0][1].keys())
+                raise FairlabError(f"{place} has other scores than the first row ({', '.join(other)}); keep one kind")
+        return [row for _, row in rows]
     if file.suffix == ".parquet":
         return [item[1] for item in found_in(str(file))[""] if not isinstance(item, BadRow)]  # Parquet has no bad row
     return [row for _, row in read_table_rows(file)]
+
+
+def reply_scores(row: Any, column: str) -> dict[str, Any]:
+    """Return the text and the scores of one JSON line: a flat row, or a reply of a moderation API.
+
+    Example:
+        >>> reply_scores({"text": "a", "results": [{"category_scores": {"hate": 0.5}}]}, "text")
+        {'text': 'a', 'hate': 0.5}
+    """
+    if not isinstance(row, dict):
+        return {}
+    reply: Any = next((row[key] for key in ("response", "body") if isinstance(row.get(key), dict)), row)
+    reply = reply["body"] if isinstance(reply.get("body"), dict) else reply  # of a batch: response, then body
+    results = reply.get("results")
+    first = results[0] if isinstance(results, list) and results and isinstance(results[0], dict) else reply
+    found = first.get("category_scores")
+    if isinstance(reply.get("attributeScores"), dict):
+        found = {
+            name: one.get("summaryScore", {}).get("value") if isinstance(one, dict) else None
+            for name, one in reply["attributeScores"].items()
+        }
+    if not isinstance(found, dict):
+        return row
+    return {column: row.get(column, row.get("input")), **found}
 
 
 def _number(value: object, place: str) -> float:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import yaml
 
 from fairlab.methods.safety_ensemble.exported.portable import write_sources
 from fairlab.methods.safety_ensemble.exported.trust import read_sources
+from fairlab.methods.safety_ensemble.sources.linear_scores import LinearScores, write_linear
 from fairlab.methods.safety_ensemble.sources.policy import LISTS, PolicySimilarity, read_policy
 from fairlab.rewriting.identities import Identities
 from fairlab.types import DataUnavailable, FairlabError
@@ -72,3 +75,29 @@ def test_a_moved_folder_takes_its_sentences_along_and_asks_no_hub(tmp_path):
     (tmp_path / "model" / "sources.yaml").write_text(yaml.safe_dump(nodes))
     with pytest.raises(FairlabError, match=r"encoder of ours is no folder here \(somebody/model\)"):
         read_sources(tmp_path / "model", {})
+
+
+def test_linear_scores_are_of_one_encoder(tiny_folders, tmp_path):
+    plain = PolicySimilarity(encoder=str(tiny_folders["bert"]))
+    width = plain.vectors(["a clock"]).shape[1]
+    weights = np.random.default_rng(0).normal(size=(width, 2))
+    mine = LinearScores(("rude", "long"), weights, np.array([1.0, -1.0]), plain.encoder_sha256)
+    write_linear(mine, tmp_path / "mine.safetensors")
+    source = PolicySimilarity(encoder=str(tiny_folders["bert"]), linear=str(tmp_path / "mine.safetensors"))
+    assert source.outputs == (*plain.outputs, "linear_rude", "linear_long")
+    assert source.version != plain.version
+    texts = ["a clock", "the river"]
+    expected = plain.vectors(texts) @ weights + [1.0, -1.0]
+    np.testing.assert_allclose(source.score(texts)[:, -2:], expected, atol=1e-5)
+    np.testing.assert_allclose(source.score(texts)[:, :-2], plain.score(texts))
+    with pytest.raises(FairlabError, match=r"was made for another encoder; make it with .* or set linear=null"):
+        PolicySimilarity(encoder=str(tiny_folders["bert"]), linear="linear")
+    with pytest.raises(DataUnavailable, match="is no file of linear scores"):
+        PolicySimilarity(encoder=str(tiny_folders["bert"]), linear=str(tmp_path / "none.safetensors"))
+    for broken in (replace(mine, outputs=("rude",)), replace(mine, weights=weights * np.nan)):
+        write_linear(broken, tmp_path / "broken.safetensors")
+        with pytest.raises(FairlabError, match="holds no linear scores"):
+            PolicySimilarity(encoder=str(tiny_folders["bert"]), linear=str(tmp_path / "broken.safetensors"))
+    (tmp_path / "torn.safetensors").write_bytes(b"x")
+    with pytest.raises(FairlabError, match="the linear scores"):
+        PolicySimilarity(encoder=str(tiny_folders["bert"]), linear=str(tmp_path / "torn.safetensors"))

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from fairlab.data.safety import read_safety
+from fairlab.data.safety_readers import read_safety
 from fairlab.methods.safety_ensemble.sources.profanity import Profanity
 from fairlab.methods.safety_ensemble.sources.word_classifier import WordClassifier
 

@@ -1,0 +1,127 @@
+"""Reader of labelled texts of one's own, from any table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from fairlab.data.safety_texts import NONE, SafetyText, binary_label, is_seed, json_rows
+from fairlab.data.stream.formats import BadRow, found_in
+from fairlab.text.labels import as_written, is_missing
+from fairlab.types import FairlabError
+
+OTHERS = re.compile(r"[^a-z0-9]+")
+BOTH = frozenset("01")
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """Columns of a table of labelled texts.
+
+    Attributes:
+        text: Column of the texts.
+        key: Column of the name of a text's counterfactual set; without it, every text is a set of its own.
+        subgroup: Column of a text's ``category:subgroup``; it may be missing.
+        labels: Columns of the harms; None takes the object in the column ``labels``, or else every other column that
+            holds nothing but 0, 1, true, false and empty cells.
+    """
+
+    text: str = "text"
+    key: str = "key"
+    subgroup: str = "subgroup"
+    labels: Sequence[str] | None = None
+
+
+def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[SafetyText]:
+    """Yield the texts of a table; an empty label is a harm that was not judged.
+
+    A harm has the name of its column, in small letters, with underscores for all other characters.
+
+    Args:
+        file: File in any format of a table, a saved dataset, or a folder that ``fairlab.augment`` made.
+        columns: Columns of the table; None takes the usual names.
+
+    Raises:
+        DataUnavailable: The file does not exist.
+        FairlabError: A row cannot be read, or there is no column of texts or of labels.
+    """
+    columns = columns or TableColumns()
+    rows = list(_rows(file))
+    harms = _harms(file, [row for _, row in rows], columns)
+    for number, (place, row) in enumerate(rows, start=1):
+        text = row.get(columns.text)
+        if not isinstance(text, str) or not text.strip():
+            raise FairlabError(
+                f"{place} has no text in the column '{columns.text}'; it has: {', '.join(map(str, row))}; name the "
+                "column by data.columns.text=NAME, or drop the row"
+            )
+        named = row["labels"] if harms is None else {harm: row.get(column) for harm, column in harms.items()}
+        if not isinstance(named, Mapping):
+            raise FairlabError(f'{place}: labels must be an object such as {{"hate": 0}}, not {named!r}')
+        labels = {harm_name(name, place): binary_label(one, place) for name, one in named.items() if not _empty(one)}
+        subgroup = str(row.get(columns.subgroup) or "")
+        key = row.get(columns.key)
+        if harms is None and key is None:
+            raise FairlabError(f"{place} is no text with text, key, subgroup and labels ('{columns.key}')")
+        yield SafetyText(
+            text, str(number if key is None else key), "" if subgroup == NONE else subgroup, labels, is_seed(row)
+        )
+
+
+def harm_name(written: object, place: str) -> str:
+    """Return the name of a harm, in small letters, digits and underscores.
+
+    Example:
+        >>> harm_name("Self-Harm / intent", "row 1")
+        'self_harm_intent'
+
+    Raises:
+        FairlabError: The name has no letter to begin with.
+    """
+    name = OTHERS.sub("_", str(written).casefold()).strip("_")
+    if not name or not name[0].isalpha():
+        raise FairlabError(f"{place}: '{written}' is no name of a harm; begin it with a letter")
+    return name
+
+
+def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    if file.is_dir() and (file / "manifest.json").is_file():
+        yield from json_rows(file)
+        return
+    for found in chain.from_iterable(found_in(str(file)).values()):
+        if isinstance(found, BadRow):
+            raise FairlabError(f"{file}, {found.place}: {found.reason}; mend the row")
+        yield f"{file}, {found[0]}" if str(file) not in found[0] else found[0], found[1]
+
+
+def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns) -> dict[str, str] | None:
+    """Return the column of each harm, by name; None if the rows hold an object of labels."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if columns.labels is not None:
+        if missing := [name for name in columns.labels if name not in names]:
+            raise FairlabError(f"{file} has no column '{missing[0]}' of labels; it has: {', '.join(names)}")
+        chosen = list(columns.labels)
+    elif "labels" in names or not rows:
+        return None
+    else:
+        own = {columns.text, columns.key, columns.subgroup, "id"}
+        chosen = [name for name in names if name not in own and _is_labels([row.get(name) for row in rows])]
+    if not chosen:
+        raise FairlabError(
+            f"{file} has no column of labels 0 and 1; it has: {', '.join(names)}; name them by "
+            "data.columns.labels=[NAME,NAME]"
+        )
+    return {harm_name(name, str(file)): name for name in chosen}
+
+
+def _is_labels(values: Sequence[object]) -> bool:
+    written = {as_written(value) for value in values if not _empty(value)}
+    return bool(written) and written <= BOTH
+
+
+def _empty(value: object) -> bool:
+    return value is None or is_missing(value)

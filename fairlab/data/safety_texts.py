@@ -1,0 +1,89 @@
+"""Texts with harms and identity subgroups, in counterfactual sets, and what their readers share.
+
+Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fairlab.data.stream.manifest import data_files
+from fairlab.text.labels import as_written
+from fairlab.text.reading import read_json_lines
+from fairlab.types import FairlabError
+
+TAXONOMY = yaml.safe_load(Path(__file__).with_name("safety.yaml").read_text(encoding="utf-8"))
+CATEGORIES: dict[str, list[str]] = TAXONOMY["categories"]
+HARMS: tuple[str, ...] = tuple(TAXONOMY["harms"])
+SUBGROUPS = [f"{category}:{name}" for category, names in CATEGORIES.items() for name in names]
+INJECTED = "identity"  # augmentation that made a row from a seed
+NONE = "--"  # marks a text without a subgroup in the published seeds
+
+
+@dataclass(frozen=True)
+class SafetyText:
+    """A text with its labels.
+
+    Attributes:
+        text: the text to score, which is never printed.
+        key: name of the text's counterfactual set: the same for all versions of a seed.
+        subgroup: the subgroup that the text is about, as ``category:subgroup``; empty if there is no subgroup.
+        labels: 0 (safe) or 1 (unsafe) for each harm that was judged.
+        seed: whether the text occurs in the data itself; False for a version made from a seed.
+        kind: kind of text that the authors of the data report by, such as a functionality of HateCheck; may be empty.
+    """
+
+    text: str
+    key: str
+    subgroup: str
+    labels: Mapping[str, int]
+    seed: bool = True
+    kind: str = ""
+
+    @property
+    def category(self) -> str:
+        """Return the identity category; empty without a subgroup."""
+        return self.subgroup.partition(":")[0]
+
+
+def json_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the places and rows of JSON lines, from a file or from a folder that ``fairlab.augment`` made."""
+    for part in data_files(file) if file.is_dir() else [file]:
+        for place, row in read_json_lines(part):
+            if not isinstance(row, dict):
+                raise FairlabError(f"{place} is {type(row).__name__}, no JSON object; write one object a line")
+            yield place, row
+
+
+def is_seed(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is no version that an augmentation made."""
+    return row.get("augmentation") != INJECTED
+
+
+def binary_label(value: object, place: str) -> int:
+    """Return a label as 0 or 1.
+
+    Raises:
+        FairlabError: The label is another one.
+    """
+    if (written := as_written(value)) not in ("0", "1"):
+        raise FairlabError(f"{place}: a label must be 0 or 1, not '{value}'")
+    return int(written)
+
+
+def known_subgroup(subgroup: str, place: str) -> str:
+    """Check a subgroup and return it; return an empty string for no subgroup.
+
+    Raises:
+        FairlabError: the subgroup is not listed in table 2.
+    """
+    if subgroup in ("", NONE):
+        return ""
+    if subgroup not in SUBGROUPS:
+        raise FairlabError(f"{place}: unknown subgroup '{subgroup}'; there are: {', '.join(SUBGROUPS)}, or {NONE}")
+    return subgroup

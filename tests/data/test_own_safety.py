@@ -1,0 +1,91 @@
+"""Labelled texts of one's own, from any table."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from fairlab.augmentation.identity import Identity
+from fairlab.data.own_safety import TableColumns, harm_name
+from fairlab.data.safety import SafetyData
+from fairlab.data.safety_readers import read_safety
+from fairlab.types import FairlabError
+
+ROWS = [
+    {"comment": "Blind people are useless.", "group": "disability:blind", "Spam": 0, "Self-Harm": 1, "score": 0.5},
+    {"comment": "Buy now!", "group": "--", "Spam": 1, "Self-Harm": 0, "score": 0.25},
+    {"comment": "A Muslim baker.", "group": "Religion:Islam", "Spam": 0, "Self-Harm": None, "score": 1.0},
+]
+COLUMNS = TableColumns(text="comment", subgroup="group")
+
+
+def written(folder, ending):
+    file = folder / f"mine.{ending}"
+    table = pd.DataFrame(ROWS)
+    if ending in ("csv", "tsv"):
+        table.to_csv(file, sep="\t" if ending == "tsv" else ",", index=False)
+    elif ending == "parquet":
+        table.to_parquet(file)
+    else:
+        file.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    return str(file)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])
+def test_every_format_gives_the_same_texts(tmp_path, ending):
+    texts = read_safety("own", written(tmp_path, ending), COLUMNS)
+    assert [text.labels for text in texts] == [{"spam": 0, "self_harm": 1}, {"spam": 1, "self_harm": 0}, {"spam": 0}]
+    assert [text.subgroup for text in texts] == ["disability:blind", "", "Religion:Islam"]
+    assert len({text.key for text in texts}) == 3
+    assert all(text.seed for text in texts)
+    named = read_safety("own", written(tmp_path, ending), TableColumns(text="comment", labels=["Spam"]))
+    assert [text.labels for text in named] == [{"spam": 0}, {"spam": 1}, {"spam": 0}]
+    assert {text.subgroup for text in named} == {""}
+
+
+def test_names_of_harms():
+    assert harm_name("hate/threatening", "x") == "hate_threatening"
+    with pytest.raises(FairlabError, match=r"row 3: '12' is no name of a harm"):
+        harm_name("12", "row 3")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (TableColumns(), r"has no text in the column 'text'; it has: comment, .*data\.columns\.text=NAME"),
+        (TableColumns(text="comment", labels=["x"]), r"has no column 'x' of labels; it has: comment, group, Spam"),
+        (TableColumns(text="comment", labels=["score"]), r"a label must be 0 or 1, not '0\.5'"),
+        (TableColumns(text="comment", key="Spam", subgroup="Self-Harm"), r"has no column of labels 0 and 1"),
+    ],
+)
+def test_bad_columns_are_named(tmp_path, columns, message):
+    with pytest.raises(FairlabError, match=message):
+        read_safety("own", written(tmp_path, "csv"), columns)
+
+
+def own_data(path, augmentation, columns=COLUMNS):
+    return SafetyData(
+        name="own", path=path, held_out=[], folds=3, repeats=1, seed=0, columns=vars(columns), augmentation=augmentation
+    )
+
+
+def test_identities_come_from_lexicons(tmp_path):
+    path = written(tmp_path, "csv")
+    with pytest.raises(FairlabError, match="text 1 has the subgroup 'disability:blind', which is in no lexicon"):
+        own_data(path, Identity())
+    both = Identity(identities=["subgroups", "disability"])
+    data = own_data(path, both)
+    assert data.identities == ("subgroups", "disability")
+    assert {text.subgroup.partition(":")[0] for text in data.made} == {"disability", "Religion"}
+    assert data.harms() == ["self_harm", "spam"]
+    with pytest.raises(FairlabError, match=r"lexicons of different categories, not: .*Religion.*, Religion"):
+        Identity(identities=["subgroups", "fairlab/lexicons/subgroups/religion.yaml"])
+
+
+def test_without_subgroups_words_tell_whom_a_text_is_about(tmp_path):
+    data = own_data(written(tmp_path, "csv"), Identity(), TableColumns(text="comment", subgroup="nowhere"))
+    assert [text.subgroup for text in data.texts if text.seed] == ["", "", "Religion:Islam"]
+    assert len(data.made) == 6
+    assert own_data(written(tmp_path, "csv"), None, TableColumns(text="comment")).made == []
