@@ -79,8 +79,8 @@ class Measured:
 
     @property
     def text(self) -> str:
-        """``0.0312 ± 0.0021 (3)``, then the marks; for a single seed the value alone."""
-        seeds = f" ± {self.deviation:.2g} ({len(self.values)})" if len(self.values) > 1 else ""
+        """``0.0312 ± 0.0021 (3)``, then the marks; the value alone for one seed, or seeds that agree."""
+        seeds = f" ± {self.deviation:.2g} ({len(self.values)})" if len(set(self.values.values())) > 1 else ""
         return marked(f"{self.mean:.4g}{seeds}", self.marks)
 
 
