@@ -55,7 +55,7 @@ class FairnessEvaluator(SentenceEvaluator):
         shares = [value / self.first[key] for key, value in distances.items() if self.first.get(key)]
         values = {f"{self.name}_{key.replace('/', '_')}": value for key, value in found.items()}
         closeness = -sum(shares) / len(shares) if shares else 0.0
-        return values | {self.primary_metric: closeness}
+        return values | {f"{self.name}_closeness": closeness}
 
     @property
     def description(self) -> str:
