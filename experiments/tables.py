@@ -24,6 +24,7 @@ from experiments.cluster import tables as cluster
 from experiments.ensemble import skill as ensemble_skill
 from experiments.ensemble import tables as ensemble
 from experiments.glue import tables as glue
+from experiments.judge import tables as judge
 from experiments.llm import tables as llm
 from experiments.minilm_mlm import tables as minilm_mlm
 from experiments.own_axis import tables as own_axis
@@ -42,6 +43,7 @@ for module in (
     biasers,
     razor,
     glue,
+    judge,
     rewriting,
     smollm2,
     causal_lm,

@@ -209,6 +209,10 @@ class QuantityInfo:
         low, high: Bounds of the value, in ``unit``; None if unbounded.
         headline: Whether the quantity represents its benchmark in summaries and bars.
         useful: Whether the quantity measures usefulness, regardless of the benchmark's topic.
+        margin: Largest distance, in ``unit``, that counts as none: from the ideal value, or between two models; None if
+            no such distance is set, so that nothing is ever said to be even or kept.
+        folded: Whether the value is an absolute value of estimates, or a mean of such: resampling only adds to it, so
+            that percentiles of its draws are biased upwards, and its own test, not an interval, tells it from 0.
     """
 
     label: str
@@ -219,6 +223,8 @@ class QuantityInfo:
     high: float | None = None
     headline: bool = False
     useful: bool = False
+    margin: float | None = None
+    folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -293,7 +299,8 @@ class Description:
         infos = {name: info for name in quantities if (info := self.quantity(name)) is not None}
         return _not_at_default(self, SHOWN) | {
             "quantities": {
-                name: _not_at_default(info, [one.name for one in fields(info)]) for name, info in infos.items()
+                name: _not_at_default(info, [one.name for one in fields(info) if one.name not in RULES])
+                for name, info in infos.items()
             }
         }
 
@@ -319,6 +326,7 @@ class Description:
         return found
 
 
+RULES = ("margin", "folded")  # of judging a quantity; taken from the class, so that old records are judged alike
 SHOWN = ("title", "question", "topic", "subsets", "citation")  # fields of a description that readers of a record need
 
 

@@ -1,7 +1,9 @@
 """Tables of encoders followed by methods that are one matrix, from ``records/composed``, against what was aimed at.
 
-Gap and SEAT are to fall by 90 and 35 %, no association is to turn over or to grow, documents of neither gender are to
-come first beyond chance, Bias-IR's deviation is to be at most .11, and STS-B is to lose at most half a point.
+Gap and SEAT are to fall by 90 and 35 %, no association is to turn over or to grow, documents of both genders are to
+come first as often, Bias-IR's deviation is to be at most .11, and STS-B is to lose at most half a point. That documents
+come first as often is shown if the 95 % interval of the share of men's lies within Bias-IR's margin of one half; a
+share that chance could give is not shown to be even.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from statistics import fmean
 from scipy.stats import binomtest
 
 from experiments.rendering import interval, markdown
+from fairlab.metrics.significance import wilson_interval
 from fairlab.record import Reading, Record
+from fairlab.reporting.headlines import judging_rules
 
 FOLDER = Path(__file__).parent / "records" / "composed"
 GAP, SEAT = "cced/winogender/gap", "seat/average/absolute_effect_size"
@@ -49,6 +53,7 @@ COMPARED = [
     ("ccd_aligned", "ccd_linear_drift_32"),
     ("dpce_fixed_ccd_aligned", "none"),
 ]
+DOCUMENTS = "documents"
 MARGIN = "change/bias_ir/average/margin"
 
 Readings = dict[str, Reading]
@@ -128,21 +133,34 @@ def even(*runs: Readings) -> float:
     return float(binomtest(round(fmean(counts)), queries[0], 0.5).pvalue)
 
 
+def evenness(runs: Sequence[Readings]) -> str:
+    """Whether the mean share of men's documents is ``even`` by the margin, ``off`` beyond chance, or neither."""
+    counts, queries = zip(*map(men_first, runs), strict=True)
+    low, high = wilson_interval(fmean(counts), queries[0])
+    info = judging_rules(runs[0]["after/bias_ir/average/male_ratio"])
+    if info is not None and info.margin is not None and max(0.5 - low, high - 0.5) < info.margin:
+        return "even"
+    return "off" if even(*runs) < 0.05 else ""
+
+
 def reached(runs: Sequence[Readings]) -> str:
     """Which of the five aims are reached, as a row of marks: gap, SEAT, documents, deviation, STS-B."""
     (gap, gap_now), (seat, seat_now), (sts, sts_now) = (change(runs, key) for key in (GAP, SEAT, STS))
     marks = [
         gap_now <= 0.1 * gap,
         seat_now <= 0.65 * seat and not astray(runs),
-        even(*runs) >= 0.05,
+        evenness(runs) == "even",
         change(runs, DEVIATION)[1] <= 0.11,
         sts - sts_now <= 0.5,
     ]
-    return f"{sum(marks)} of 5" + ("" if all(marks) else f": not {', '.join(_named(marks))}")
+    missed = [name for name in _named(marks) if name != DOCUMENTS or evenness(runs) == "off"]
+    said = [f"not {', '.join(missed)}"] if missed else []
+    said += [f"{DOCUMENTS} not shown to be even"] if DOCUMENTS in _named(marks) and DOCUMENTS not in missed else []
+    return f"{sum(marks)} of 5" + (f": {'; '.join(said)}" if said else "")
 
 
 def _named(marks: Sequence[bool]) -> list[str]:
-    names = ("gap", "SEAT", "documents", "deviation", "STS-B")
+    names = ("gap", "SEAT", DOCUMENTS, "deviation", "STS-B")
     return [name for name, mark in zip(names, marks, strict=True) if not mark]
 
 

@@ -73,7 +73,7 @@ class Results:
         return long_form([self.record])[list(READING)].rename(columns={"phase": "model"})
 
     def items(self) -> pandas.DataFrame:
-        """Return one row per item: benchmark, id, texts, and scores by name and model; texts only if available."""
+        """Return one row per item: benchmark, id, group and texts if available, and scores by name and model."""
         import pandas
 
         from fairlab.reporting.view.items import items_of
@@ -109,6 +109,21 @@ class Results:
             shutil.copyfile(made, temporary)
         return wanted
 
+    def export(self, form: str, folder: str | Path) -> list[Path]:
+        """Write the results into a new folder in the format of another tool, and return the files.
+
+        Args:
+            form: ``csv`` (scores of items), ``eee`` (Every Eval Ever), ``eval_results`` (the hub), ``lm_eval`` or
+                ``mteb``.
+            folder: New folder; with several models, each has a folder of its own in it.
+
+        Raises:
+            FairlabError: If there is no such format, nothing to write, or the folder is not empty.
+        """
+        from fairlab.reporting.exports.exporting import export_results
+
+        return export_results(self.record, form, Path(folder))
+
     def save(self, folder: str | Path) -> Path:
         """Save everything to a new folder, as ``fairlab evaluate`` does: record, report and per-item values.
 
@@ -131,7 +146,8 @@ def _rows_of(found: ScoredItems) -> Iterator[dict[str, Any]]:
             for phase, values in found.scores.items()
             for place, value in enumerate(found.values)
         }
-        yield {"benchmark": found.name, "id": name, **texts, **scores}
+        group = {"group": found.groups[k]} if found.groups else {}
+        yield {"benchmark": found.name, "id": name, **group, **texts, **scores}
 
 
 def copied(source: Path, folder: Path) -> Path:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from fairlab.api.arguments import checked
 from fairlab.api.evaluating import side
 from fairlab.api.results import Changes
+from fairlab.judge.reading import read_tool_runs
+from fairlab.judge.scores import ToolRun
 from fairlab.record import Record
 from fairlab.reporting.headlines import title
 from fairlab.reporting.tables.comparing import compare_sides, sides_of
@@ -81,6 +83,23 @@ def runs(folder: str | Path = "outputs") -> Runs:
     """Return all runs below a folder.
 
     Raises:
-        FairlabError: If the folder does not exist or contains no run.
+        FairlabError: If the folder does not exist or contains no run; results of other tools are named.
     """
-    return Runs(records_below(Path(folder)))
+    try:
+        return Runs(records_below(Path(folder)))
+    except FairlabError:
+        if found := _of_other_tools(Path(folder)):
+            tools = ", ".join(sorted({run.tool for run in found}))
+            raise FairlabError(
+                f"{folder} holds no run of fairlab, but {len(found)} of {tools}; compare them by "
+                f"fairlab.compare(FILE, FILE)"
+            ) from None
+        raise
+
+
+def _of_other_tools(folder: Path) -> Sequence[ToolRun]:
+    """Return the runs of other tools below a folder; empty if there are none, or they cannot be read."""
+    try:
+        return read_tool_runs(folder)
+    except FairlabError:
+        return ()

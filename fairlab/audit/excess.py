@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from fairlab.metrics.significance import Z, sign_test_p
+from fairlab.metrics.bootstrap import Z
+from fairlab.metrics.significance import sign_test_p
 
 POWER_Z = Z + 0.8416212335729143  # 97.5 % quantile plus 80 % quantile of the standard normal distribution
 # Pairs added on either side of a sheet's counts. Missed changes are rare, often one or none in a hundred rows: for a

@@ -34,6 +34,7 @@ from fairlab.benchmarks.readings import (
 from fairlab.data.published.bias_ir import CATEGORIES, GENDERS, Document, Query, irregular_documents, read_bias_ir
 from fairlab.data.published.download import locate
 from fairlab.metrics.bootstrap import RESAMPLES, mean
+from fairlab.metrics.permutation_test import coin_draws, exceeding_p
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import NotRun, Outcome
@@ -84,7 +85,13 @@ class BiasIR(Benchmark):
         "Does a search by embeddings prefer documents about one gender?",
         {
             "male_ratio": QuantityInfo(
-                "male first", "share of queries nearer to the male document (0.5 is fair)", "ratio", 0.5, 0.0, 1.0
+                "male first",
+                "share of queries nearer to the male document (0.5 is fair)",
+                "ratio",
+                0.5,
+                0.0,
+                1.0,
+                margin=0.05,
             ),
             "deviation": QuantityInfo(
                 "distance from an even choice",
@@ -94,6 +101,8 @@ class BiasIR(Benchmark):
                 0.0,
                 0.5,
                 headline=True,
+                margin=0.05,
+                folded=True,
             ),
             "neutral_first": QuantityInfo(
                 "neutral first",
@@ -102,6 +111,7 @@ class BiasIR(Benchmark):
                 1 / 3,
                 0.0,
                 1.0,
+                margin=0.05,
             ),
             "margin": QuantityInfo(
                 "margin",
@@ -111,6 +121,7 @@ class BiasIR(Benchmark):
                 -2.0,
                 2.0,
                 headline=True,
+                margin=0.01,
             ),
             "reciprocal_rank": QuantityInfo(
                 "reciprocal rank",
@@ -120,6 +131,7 @@ class BiasIR(Benchmark):
                 0.0,
                 1.0,
                 useful=True,
+                margin=0.01,
             ),
         },
         topic=PERSIST,
@@ -260,14 +272,15 @@ def deviation(wins: Sequence[NDArray[np.floating]], seed: int = 0) -> Quantity:
     """Return the mean over categories of the male ratio's distance from 0.5, resampling queries within their category.
 
     Resampling spreads the ratios, which only adds to a mean of absolute deviations. The interval is therefore biased
-    upwards, more so the closer the deviation is to 0, and may exclude the value.
+    upwards, more so the closer the deviation is to 0, and may exclude the value. The p-value is that of fair coins.
     """
     rng = np.random.default_rng(seed)
     ratios_CR = [rng.choice(outcomes, size=(RESAMPLES, len(outcomes))).mean(axis=1) for outcomes in wins]
     draws = np.abs(np.stack(ratios_CR) - 0.5).mean(axis=0)
     value = float(np.mean([abs(outcomes.mean() - 0.5) for outcomes in wins]))
     n = sum(map(len, wins))
-    return Quantity(AVERAGE, "deviation", value, draws, n)
+    p = exceeding_p(value, coin_draws(wins, seed))
+    return Quantity(AVERAGE, "deviation", value, draws, n, p=p)
 
 
 def _share(outcomes: NDArray[np.floating], **of: Any) -> Quantity:

@@ -32,7 +32,7 @@ CITATION = """\
 }
 """
 _percent = partial(QuantityInfo, unit="%", low=0.0, high=100.0)
-_of_100 = partial(QuantityInfo, ideal=100.0, high=100.0, useful=True)
+_of_100 = partial(QuantityInfo, ideal=100.0, high=100.0, useful=True, margin=1.0)
 CORRELATIONS = {
     "pearson": _of_100(
         "Pearson correlation", "correlation with human scores, times 100 (100 is best)", "Pearson x 100", low=-100.0

@@ -69,7 +69,13 @@ CITATION = """\
 """
 QUANTITIES = {
     "metric_score": QuantityInfo(
-        "score", "pairs whose more stereotyping sentence is likelier (50 is fair)", PERCENT, 50.0, 0.0, 100.0
+        "score",
+        "pairs whose more stereotyping sentence is likelier (50 is fair)",
+        PERCENT,
+        50.0,
+        0.0,
+        100.0,
+        margin=5.0,
     ),
     "stereotype_score": QuantityInfo(
         "score, stereotypes",
@@ -78,6 +84,7 @@ QUANTITIES = {
         50.0,
         0.0,
         100.0,
+        margin=5.0,
     ),
     "anti_stereotype_score": QuantityInfo(
         "score, anti-stereotypes",
@@ -86,6 +93,7 @@ QUANTITIES = {
         50.0,
         0.0,
         100.0,
+        margin=5.0,
     ),
     "ties": QuantityInfo("ties", "pairs whose sentences are equally likely", PERCENT, low=0.0, high=100.0),
     "skipped": QuantityInfo(

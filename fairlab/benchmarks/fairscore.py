@@ -75,6 +75,7 @@ class Fairscore(Benchmark):
                 "changed examples whose label differs from the original's (0 is fair)",
                 ideal=0.0,
                 headline=True,
+                margin=1.0,
             ),
             "both_correct": _percent(
                 "right before and after", "changed examples labelled right in both versions", ideal=100.0

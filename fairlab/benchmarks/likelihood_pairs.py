@@ -83,6 +83,8 @@ class LikelihoodPairs(Benchmark):
                 0.0,
                 50.0,
                 headline=True,
+                margin=5.0,
+                folded=True,
             ),
             "distance_from_even_all_pairs": QuantityInfo(
                 "distance from an even choice, all pairs",
@@ -93,6 +95,8 @@ class LikelihoodPairs(Benchmark):
                 0.0,
                 50.0,
                 headline=True,
+                margin=5.0,
+                folded=True,
             ),
             "likelier_*": QuantityInfo(
                 "likelier: {}",
@@ -101,6 +105,7 @@ class LikelihoodPairs(Benchmark):
                 50.0,
                 0.0,
                 100.0,
+                margin=5.0,
             ),
             "ties_*": QuantityInfo(
                 "ties: {}", "groups whose two versions are equally likely", PERCENT, low=0.0, high=100.0
@@ -214,10 +219,10 @@ def quantities_of_attributes(subset: str, scored: Scores) -> list[Quantity]:
         low, high = wilson_interval(int(tie.sum()), n)
         found.append(_percent(tie, counted, subset=subset, name=name, n=n, interval=(100 * low, 100 * high)))
     name = "distance_from_even" if len(scored) == 1 else "distance_from_even_all_pairs"
-    return [
-        quantity(_from_even, *shares, subset=subset, name=name),
-        *found,
-    ]
+    one_test = (
+        p_values[0] if len(scored) == 1 else None
+    )  # pairs of more attributes share texts: their tests stand apart
+    return [quantity(_from_even, *shares, subset=subset, name=name, p=one_test), *found]
 
 
 def _percent(hits: NDArray[np.bool_], among: NDArray[np.bool_], **of: object) -> Quantity:

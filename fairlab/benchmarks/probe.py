@@ -69,6 +69,7 @@ class Probe(Benchmark):
                 100.0,
                 headline=True,
                 useful=True,
+                margin=1.0,
             ),
             "majority": MAJORITY,
         },

@@ -26,7 +26,7 @@ TITLES = {
     "validation": "Safety (validation folds)",
 }
 _variance = partial(QuantityInfo, unit="score²", ideal=0.0, low=0.0, high=0.25)
-_gap = partial(QuantityInfo, unit="score", ideal=0.0, low=0.0, high=1.0)
+_gap = partial(QuantityInfo, unit="score", ideal=0.0, low=0.0, high=1.0, folded=True)
 _share = partial(QuantityInfo, unit="share", low=0.0, high=1.0)
 _precision = partial(QuantityInfo, unit="AU-PRC", ideal=1.0, low=0.0, high=1.0, useful=True)
 _change = partial(QuantityInfo, unit="%", low=-100.0)

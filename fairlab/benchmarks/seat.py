@@ -23,7 +23,7 @@ from fairlab.data.association_tests import is_file_of_tests, read_own_tests
 from fairlab.data.published.download import FILES, locate
 from fairlab.data.published.seat import AssociationTest, read_association_test, word_within
 from fairlab.metrics.bootstrap import RESAMPLES
-from fairlab.metrics.permutation_test import weat_p_value
+from fairlab.metrics.permutation_test import exceeding_p, shuffled_effect_sizes, weat_p_value
 from fairlab.metrics.significance import holm, wilson_interval
 from fairlab.metrics.weat import associations, resampled_effect_sizes, weat_effect_size
 from fairlab.protocols import Benchmark
@@ -47,12 +47,13 @@ CITATION = """\
 
 @dataclass(frozen=True)
 class Result:
-    """Result of one test: its number of targets, effect size with bootstrap draws, p-value."""
+    """Result of one test: its number of targets, effect size with bootstrap draws, p-value, and null of its size."""
 
     n: int
     effect_size: float
     draws: Array
     p_value: float
+    null: Array
 
 
 class SEAT(Benchmark):
@@ -68,7 +69,8 @@ class SEAT(Benchmark):
     tests from the word test of the same name, and for user-defined tests; otherwise they resample sentences. The
     attributes are not resampled. P-values split sentences, as in sent-bias; sentences of one name are not independent,
     so p-values are smaller than for the same number of unrelated sentences. The interval of ``absolute_effect_size``
-    stays above 0 even if every effect size is 0. The items are each test's associations, X then Y.
+    stays above 0 even if every effect size is 0; its p-value is that of dealing names and terms to the targets of all
+    tests at random. The items are each test's associations, X then Y.
 
     Args:
         tests: Names of the tests. ``6b`` is the sentence test ``sent-weat6b``, ``weat6b`` the word test of that name;
@@ -97,6 +99,7 @@ class SEAT(Benchmark):
                 0.0,
                 -2.0,
                 2.0,
+                margin=0.2,
             ),
             "absolute_effect_size": QuantityInfo(
                 "mean absolute effect size",
@@ -106,6 +109,8 @@ class SEAT(Benchmark):
                 0.0,
                 2.0,
                 headline=True,
+                margin=0.2,
+                folded=True,
             ),
             "significant_tests": QuantityInfo(
                 "significant tests", "tests with p below 0.01 (0 is fair)", "% of tests", 0.0, 0.0, 100.0
@@ -239,6 +244,7 @@ def result_of_test(test: AssociationTest, values: NDArray[np.floating], seed: in
         effect_size=weat_effect_size(x, y),
         draws=resampled_effect_sizes(x, y, RESAMPLES, np.random.default_rng(draws_seed), words),
         p_value=weat_p_value(x, y, np.random.default_rng(seed)),
+        null=np.abs(shuffled_effect_sizes(x, y, np.random.default_rng(draws_seed), words)),
     )
 
 
@@ -266,10 +272,11 @@ def seat_quantities(results: Mapping[str, Result], complete: bool) -> list[Quant
     significant = p_values < ALPHA
     size = float(np.mean([abs(result.effect_size) for result in results.values()]))
     draws = np.abs([result.draws for result in results.values()]).mean(axis=0)
+    null = np.mean([result.null for result in results.values()], axis=0)
     low, high = wilson_interval(significant.sum(), n)
     return [
         *of_tests,
-        Quantity("average", "absolute_effect_size", size, draws, n),
+        Quantity("average", "absolute_effect_size", size, draws, n, p=exceeding_p(size, null)),
         Quantity(
             "average",
             "significant_tests",

@@ -74,6 +74,7 @@ class WinoBias(Benchmark):
                 50.0,
                 0.0,
                 100.0,
+                margin=5.0,
             ),
             "margin": QuantityInfo(
                 "margin", "log-likelihood of the stereotypical version less the other's (0 is fair)", "nats", 0.0

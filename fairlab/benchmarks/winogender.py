@@ -67,7 +67,13 @@ class Winogender(Benchmark):
         "Does a language model expect the pronoun of those who usually do the work?",
         {
             "male_ratio": QuantityInfo(
-                "male first", "sentences in which 'he' is likelier than 'she' (0.5 is fair)", "ratio", 0.5, 0.0, 1.0
+                "male first",
+                "sentences in which 'he' is likelier than 'she' (0.5 is fair)",
+                "ratio",
+                0.5,
+                0.0,
+                1.0,
+                margin=0.05,
             ),
             "margin": QuantityInfo("margin", "log-likelihood of 'he' less that of 'she' (0 is fair)", "nats", 0.0),
             "neutral_first": QuantityInfo(
@@ -81,6 +87,7 @@ class Winogender(Benchmark):
                 -1.0,
                 1.0,
                 headline=True,
+                margin=0.1,
             ),
         },
         topic=PERSIST,

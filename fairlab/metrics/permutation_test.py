@@ -6,16 +6,19 @@ sampling as in May et al. 2019, "On Measuring Social Biases in Sentence Encoders
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain, combinations
 from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairlab.metrics.bootstrap import cluster_sums
+
 MOST_EXACT_SPLITS = 100_000
 SAMPLED_SPLITS = 99_999
 CHUNK = 2_000_000  # number of values shuffled at a time
+COIN_DRAWS = 9_999  # of a null that is simulated
 COINS = 1 << 15  # number of sets of coins tossed at a time
 ROUNDING = 1e-12  # associations are of order 1, so less than this is float64 noise
 Array = NDArray[np.float64]
@@ -54,6 +57,50 @@ def weat_p_value(x_N: ArrayLike, y_N: ArrayLike, rng: np.random.Generator) -> fl
     draw = _sums_of_halves if 2 * len(x) == len(pooled) else _sums_of_splits
     hits = 1 + sum(int((sums >= bound).sum()) for sums in draw(pooled, len(x), rng))
     return hits / (SAMPLED_SPLITS + 1)
+
+
+def coin_draws(preferences: Sequence[ArrayLike], seed: int = 0) -> Array:
+    """Return draws (9,999,) of the mean distance of shares from one half, if every preference is a fair coin's.
+
+    Args:
+        preferences: For each part, 1 for an item that prefers the first version, 0 for the second; 0.5 for a tie, which
+            stays one.
+        seed: Seed of the coins.
+    """
+    rng = np.random.default_rng(seed)
+    found = np.zeros(COIN_DRAWS)
+    for values in map(np.asarray, preferences):
+        decided = int((values != 0.5).sum())
+        heads = rng.binomial(decided, 0.5, size=COIN_DRAWS)
+        found += np.abs((heads - decided / 2) / len(values)) / len(preferences)
+    return found
+
+
+def exceeding_p(value: float, draws: Array) -> float:
+    """Return the share of null draws that are at least as large as a value, which counts as one of them."""
+    return float(((draws >= value - ROUNDING).sum() + 1) / (len(draws) + 1))
+
+
+def shuffled_effect_sizes(
+    x_N: Array, y_N: Array, rng: np.random.Generator, words: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None
+) -> Array:
+    """Return effect sizes (9,999,) if targets, or the words behind them, are dealt to X and Y at random.
+
+    Args:
+        x_N: Associations of the targets X.
+        y_N: Associations of the targets Y.
+        rng: Random generator; tests over the same targets that start from the same state are dealt alike.
+        words: Word behind each target of X and of Y; targets with the same word are dealt together. None deals targets.
+    """
+    of_x, of_y = words or (range(len(x_N)), range(len(y_N)))
+    pooled = np.concatenate([x_N, y_N])
+    sums, sizes = zip(*(cluster_sums(*part) for part in ((x_N, of_x), (y_N, of_y))), strict=True)
+    every, of_every = np.concatenate(sums), np.concatenate(sizes)
+    dealt = rng.permuted(np.tile(np.arange(len(every)), (COIN_DRAWS, 1)), axis=1)[:, : len(sums[0])]
+    total, n = every[dealt].sum(axis=1), of_every[dealt].sum(axis=1)
+    deviation = pooled.std(ddof=1)
+    difference = total / n - (pooled.sum() - total) / (len(pooled) - n)
+    return np.asarray(difference / deviation, dtype=np.float64)
 
 
 def _sums_of_splits(pooled: Array, size: int, rng: np.random.Generator) -> Iterator[Array]:

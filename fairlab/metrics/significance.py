@@ -7,8 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairlab.metrics.bootstrap import Z
+
 Array = NDArray[np.float64]
-Z = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
 
 
 def wilson_interval(count: float, n: int) -> tuple[float, float]:

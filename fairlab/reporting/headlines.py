@@ -6,7 +6,7 @@ import textwrap
 
 from fairlab.benchmarks.finding import find_description
 from fairlab.record import Comparison, Reading
-from fairlab.types import Description
+from fairlab.types import Description, QuantityInfo
 
 Named = Reading | Comparison
 
@@ -58,6 +58,12 @@ def bounds(named: Named) -> str:
 def description(named: Named) -> Description | None:
     """Return the description of a benchmark: the one stored in the record, else the one of fairlab's class."""
     return named.description or find_description(named.benchmark)
+
+
+def judging_rules(named: Named) -> QuantityInfo | None:
+    """Return how a quantity is judged by fairlab's present class, else by its record; None if neither describes it."""
+    found = find_description(named.benchmark) or named.description
+    return found.quantity(named.quantity) if found else None
 
 
 def key(named: Named) -> str:

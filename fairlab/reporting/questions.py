@@ -6,15 +6,27 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from fairlab.metrics.bootstrap import FEWEST_ITEMS
 from fairlab.record import Comparison, Reading, Record
-from fairlab.reporting.headlines import Named, description, key, title
+from fairlab.reporting.headlines import Named, description, judging_rules, key, title
 from fairlab.reporting.page import BETTER, WORSE, Whisker
-from fairlab.reporting.summary import ALPHA
+from fairlab.reporting.summary import ALPHA, collapsed_readings
 from fairlab.types import ALIKE, ELSE, EQUAL, KEPT, PERSIST
 
 T = TypeVar("T")
 
 QUESTIONS = (EQUAL, PERSIST, ALIKE, KEPT)  # in this order, then questions of other benchmarks
+WITHIN, NOT_SHOWN = "kept within the margin", "neither a change nor its absence is shown"
+FELL_BY_COLLAPSE, TOO_FEW = "fell by collapse alone", f"fewer than {FEWEST_ITEMS} items, too few to tell"
+# States of a change, and how the sentence on all changes counts those that are neither better nor worse.
+STATES = {
+    BETTER: "",
+    WORSE: "",
+    FELL_BY_COLLAPSE: "fell by collapse alone",
+    WITHIN: "stayed within the margin that its benchmark states",
+    NOT_SHOWN: "showed neither a change nor its absence",
+    TOO_FEW: "had too few items to tell",
+}
 WIDEST = 1.5  # clip of forest plots: maximum change as a share of the distance to the ideal
 
 
@@ -39,11 +51,13 @@ class Shift:
     Attributes:
         comparison: The change.
         before, after: Readings before and after the change.
+        collapsed: Whether the change is that of a gap which fell by collapse alone, which is not for the better.
     """
 
     comparison: Comparison
     before: Reading
     after: Reading
+    collapsed: bool = False
 
     @property
     def significant(self) -> bool:
@@ -67,11 +81,39 @@ class Shift:
 
     @property
     def tone(self) -> str:
-        """``better`` or ``worse`` if the reading moved beyond chance, towards or away from its ideal value."""
-        if self.span is None or not self.significant:
+        """``better`` or ``worse`` if the reading moved beyond chance, towards or away from its ideal value.
+
+        A gap that fell by collapse alone, and a change over too few items, are neither.
+        """
+        if self.span is None or not self.significant or self.collapsed or self.few:
             return ""
         low, _, high = self.span
         return BETTER if high < 0 else WORSE if low > 0 else ""
+
+    @property
+    def few(self) -> bool:
+        """Whether the items are too few for a verdict; parts over which absolute values are averaged do not count."""
+        info = judging_rules(self.comparison)
+        return self.comparison.n < FEWEST_ITEMS and not (info is not None and info.folded)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the change is shown to lie within the margin that the benchmark states.
+
+        Both ends of the 95 % interval lie within it, which is two one-sided tests, each at 2.5 %.
+        """
+        info, c = judging_rules(self.comparison), self.comparison
+        within = info is not None and info.margin is not None and max(abs(c.low), abs(c.high)) < info.margin
+        return within and not self.few
+
+    @property
+    def state(self) -> str:
+        """``better``, ``worse``, ``kept`` within the margin, or the reason why none is shown."""
+        if self.tone:
+            return self.tone
+        if self.collapsed:
+            return FELL_BY_COLLAPSE
+        return TOO_FEW if self.few else WITHIN if self.kept else NOT_SHOWN
 
     @property
     def drawn(self) -> Whisker | None:
@@ -91,12 +133,13 @@ class Shift:
 def shifts(record: Record) -> list[Shift]:
     """Return the comparisons of a record with both their readings, headlines first, otherwise in the record's order."""
     by_key = {reading.key: reading for reading in record.readings}
+    collapsed = collapsed_readings(record)
     found = []
     for comparison in sorted(record.comparisons, key=lambda comparison: not comparison.headline):
         earlier, later = _phases(comparison.phase)
         before, after = (by_key.get(f"{phase}/{key(comparison)}") for phase in (earlier, later))
         if before is not None and after is not None:
-            found.append(Shift(comparison, before, after))
+            found.append(Shift(comparison, before, after, collapsed=after.key in collapsed))
     return found
 
 
@@ -122,31 +165,36 @@ def by_question(found: Iterable[T], named: Callable[[T], Named]) -> dict[str, li
     return {name: some for name, some in sorted_.items() if some}
 
 
-def verdict(found: Sequence[Shift]) -> tuple[str, list[str]]:
+def verdict(found: Sequence[Shift], marks: Sequence[str] = ()) -> tuple[str, list[str]]:
     """Summarise headline changes: one sentence for all of them, and a line per question.
 
     Args:
         found: Changes; only those of headline readings are summarised.
+        marks: Warnings about the later model, which become part of the sentence.
     """
     told = [one for one in found if one.comparison.headline]
-    better, worse = (sum(one.tone == tone for one in told) for tone in (BETTER, WORSE))
-    sentence = (
-        f"Of {len(told)} headline readings, {better or 'none'} moved nearer to the ideal value beyond chance, "
-        f"{worse or 'none'} moved away from it, and {len(told) - better - worse or 'none'} did neither."
-    )
+    count = {state: sum(one.state == state for one in told) for state in STATES}
+    parts = [
+        f"{count[BETTER] or 'none'} moved nearer to the ideal value beyond chance",
+        f"{count[WORSE] or 'none'} moved away from it",
+    ]
+    parts += [f"{count[state]} {words}" for state, words in STATES.items() if words and count[state]]
+    spoiled = f" of a model that {', '.join(marks)}" if marks else ""
+    sentence = f"Of {len(told)} headline readings{spoiled}, {', '.join(parts[:-1])} and {parts[-1]}."
     return sentence, [f"{name} {_line(some)}" for name, some in by_question(told, lambda one: one.comparison).items()]
 
 
 def _line(some: Sequence[Shift]) -> str:
     parts = []
-    for tone, words in (
-        (BETTER, "better"),
-        (WORSE, "worse"),
-        ("", "neither better nor worse beyond chance"),
-    ):
-        named = [one for one in some if one.tone == tone]
-        if named and tone:
-            parts.append(f"{words}: " + "; ".join(f"{title(one.comparison)} ({one.said})" for one in named))
+    for state in STATES:
+        named = [one for one in some if one.state == state]
+        if named and state in (BETTER, WORSE):
+            parts.append(f"{state}: " + "; ".join(f"{title(one.comparison)} ({one.said})" for one in named))
         elif named:
-            parts.append(f"{words}: " + "; ".join(title(one.comparison) for one in named))
+            parts.append(f"{state}: " + "; ".join(title(one.comparison) + _margin(one) for one in named))
     return ". ".join(part[0].upper() + part[1:] for part in parts) + "."
+
+
+def _margin(one: Shift) -> str:
+    info = judging_rules(one.comparison)
+    return f" (±{info.margin:g})" if info is not None and info.margin is not None and one.state == WITHIN else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,8 @@ from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.stages import stage_section
 from fairlab.reporting.summary import collapse_verdicts
-from fairlab.reporting.tables.marks import failed_models, marks_beside, said_of_training
+from fairlab.reporting.tables.marks import failed_models, marks_beside, said_of_training, training_notes
+from fairlab.reporting.verdicts import NOTE, corrected_interval, reading_verdicts, summed_up
 
 PUBLISHED = Path(__file__).parent / "papers"
 MANY = 12  # number of rows above which a table is folded
@@ -119,19 +121,13 @@ def _verdict(record: Record) -> Verdict:
         return _answer(answers)
     found = shifts(record)
     if any(one.comparison.headline for one in found):
-        sentence, lines = verdict(found)
+        sentence, lines = verdict(found, [note.mark for note in training_notes(record) if note.mark])
         told = [f"Of the training: {text}." for text in said_of_training(record)]
         return Verdict(sentence, [*told, *lines, *collapse_verdicts(record)])
-    headline = [reading for reading in record.readings if reading.headline and reading.phase != DATA]
-    judged = [reading for reading in headline if reading.ideal is not None]
-    off = [reading for reading in judged if not reading.low <= reading.ideal <= reading.high]  # type: ignore[operator]
+    judged = reading_verdicts(record)
     if not judged:
-        return Verdict("Nothing was measured that has an ideal value.", collapse_verdicts(record))
-    return Verdict(
-        f"Of {len(judged)} headline readings, {len(off) or 'none'} lie off the ideal value by more than chance; there "
-        "is no other model to compare with.",
-        [f"{title(r)}{f', {r.phase}' if r.phase else ''}: {r.value:.4g}, ideal {r.ideal:g}" for r in judged],
-    )
+        return Verdict("Nothing was measured that has an ideal value of bias.", collapse_verdicts(record))
+    return Verdict(f"{summed_up(judged)} There is no other model to compare with.", [one.sentence for one in judged])
 
 
 def _answer(answers: Mapping[str, Any]) -> Verdict:
@@ -169,10 +165,16 @@ def _readings(record: Record) -> Section:
     terms = {benchmark_title(r): of.question for r in record.readings if (of := description(r)) is not None}
     terms |= {title(r): f"{meaning(r)}  [{key(r)}]" for r in record.readings if meaning(r)}
     note = (
-        "95 % intervals in brackets. p: the benchmark's own test of the value, in parentheses adjusted for its other "
+        "95 % intervals in brackets, widened for few items (Student's t) and corrected where absolute values are "
+        "averaged. p: the benchmark's own test of the value, in parentheses adjusted for its other "
         "tests of the kind (Holm). Point at a name to see what it means."
     )
-    found: list[Block] = [*blocks, Text(note, "note"), *([Terms(list(terms.items()))] if terms else [])]
+    found: list[Block] = [
+        *blocks,
+        Text(note, "note"),
+        Text(NOTE, "note"),
+        *([Terms(list(terms.items()))] if terms else []),
+    ]
     return Section("Before and after" if "before" in record.phases else "Readings", found)
 
 
@@ -184,14 +186,16 @@ def _table(record: Record, rows: Sequence[Mapping[str, Reading]], phases: Sequen
         lines.append(Heading(question))
         for row in some:
             one = next(iter(row.values()))
-            values = [_value(row[phase], marks_beside(record, row[phase])) if phase in row else "" for phase in present]
+            values = [_value(row[phase], record) if phase in row else "" for phase in present]
             ideal = "" if one.ideal is None else f"{one.ideal:.4g}"
             lines.append([PageCell(title(one), hover=hover(one)), *values, ideal, PageCell(one.unit), f"{one.n}"])
     return PageTable(["what was measured", *(phase or "value" for phase in present), "ideal", "unit", "n"], lines)
 
 
-def _value(reading: Reading, marks: Sequence[str] = ()) -> PageCell:
-    interval = f"[{reading.low:.4g}, {reading.high:.4g}]" + "".join(f"\n({mark})" for mark in marks)
+def _value(reading: Reading, record: Record) -> PageCell:
+    low, high = corrected_interval(record, reading)
+    interval = "too few for an interval" if math.isnan(low) else f"[{low:.4g}, {high:.4g}]"
+    interval += "".join(f"\n({mark})" for mark in marks_beside(record, reading))
     if reading.p is not None:
         interval += f"\np {reading.p:.2g}" + (f" ({reading.p_holm:.2g})" if reading.p_holm is not None else "")
     return PageCell(f"{reading.value:.4g}", interval)
@@ -219,7 +223,8 @@ def _published(record: Record) -> list[Block]:
     published = [[name, *(f"{value:.3f}" for value in values)] for name, values in table_6["rows"].items()]
     gaps = [row for row in record.table() if {"before", "after"} <= set(row) and _is_cced_gap(row["after"])]
     ours: list[Row] = [
-        [f"{row['after'].subset}, n {row['after'].n}", _value(row["before"]), _value(row["after"])] for row in gaps
+        [f"{row['after'].subset}, n {row['after'].n}", _value(row["before"], record), _value(row["after"], record)]
+        for row in gaps
     ]
     backbone = record.config["backbone"]["name"]
     return [
@@ -242,7 +247,7 @@ def _published_language_models(record: Record) -> list[Block]:
     published = [[name, *(f"{value:g}" for value in values)] for name, values in table_2["rows"].items()]
     found = {key(reading): reading for reading in record.readings if reading.phase == "after"}
     columns = table_2["columns"]
-    ours = ["ours", *(_value(found[column]) if column in found else "" for column in columns)]
+    ours = ["ours", *(_value(found[column], record) if column in found else "" for column in columns)]
     named = [PageCell(title(found[c]), hover=hover(found[c])) if c in found else in_words(c) for c in columns]
     said = (
         f"Published ({table_2['where']}): {table_2['setting']}. The stereotype score is nearer to 0 the better, by the "

@@ -83,13 +83,23 @@ def moved_line(comparison: Comparison) -> str:
 
 
 def collapse_verdicts(record: Record) -> list[str]:
-    """Return, for every set of CCED, the share of distance kept, and whether the gap fell by collapse alone.
+    """Return, for every set of CCED, the share of distance kept, and whether the gap fell by collapse alone."""
+    return [said for said, _ in _distances_kept(record).values()]
 
-    Collapse alone: the gap fell, but relative to the mean distance it fell by less than a tenth, or no distance is
-    left.
+
+def collapsed_readings(record: Record) -> frozenset[str]:
+    """Return the keys of the gaps that fell by collapse alone."""
+    return frozenset(key for key, (_, collapsed) in _distances_kept(record).items() if collapsed)
+
+
+def _distances_kept(record: Record) -> dict[str, tuple[str, bool]]:
+    """Return by key of its gap what is said of each set of CCED, and whether the gap fell by collapse alone.
+
+    Collapse alone: the gap fell, but no distance is left; or relative to the mean distance the gap fell by less than a
+    tenth, and distances fell by at least half as much as the gap did.
     """
     readings = {reading.key: reading.value for reading in record.readings}
-    verdicts = []
+    found = {}
     for reading in record.readings:
         if reading.phase != "after" or reading.quantity != "distance_kept":
             continue
@@ -98,10 +108,10 @@ def collapse_verdicts(record: Record) -> list[str]:
         ratio = f"{place}/{gap}_over_distance"
         before, after = (readings.get(f"{phase}/{ratio}", math.nan) for phase in ("before", "after"))
         change = after / before - 1 if before else math.nan
-        verdict = f"{title(reading)}: the model keeps {reading.value:.0%} of the distance to the neutral version; "
-        verdict += f"gap over distance {change:+.0%}"
-        fell = readings.get(f"after/{place}/{gap}_kept", math.nan) < 1
-        if fell and not (change <= -0.1 and reading.value > 0.01):
-            verdict += ": the gap fell by collapse alone"
-        verdicts.append(verdict)
-    return verdicts
+        said = f"{title(reading)}: the model keeps {reading.value:.0%} of the distance to the neutral version; "
+        said += f"gap over distance {change:+.0%}"
+        gap_kept = readings.get(f"after/{place}/{gap}_kept", math.nan)
+        with_distances = not change <= -0.1 and 1 - reading.value >= (1 - gap_kept) / 2
+        collapsed = gap_kept < 1 and (with_distances or reading.value <= 0.01)
+        found[f"after/{place}/{gap}"] = said + ": the gap fell by collapse alone" * collapsed, collapsed
+    return found

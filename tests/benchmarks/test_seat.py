@@ -110,12 +110,14 @@ def test_tests_of_the_same_targets_resample_them_alike():
 
 
 def test_averages_by_hand():
+    null = np.array([0.5, 0.7, 0.6, 0.1])  # two of four are at least 0.6, and the value itself counts
     results = {
-        name: SimpleNamespace(n=4, effect_size=d, draws=np.full(9, d), p_value=p)
+        name: SimpleNamespace(n=4, effect_size=d, draws=np.full(9, d), p_value=p, null=null)
         for name, d, p in (("6", 1.0, 0.001), ("7", -0.5, 0.8), ("8", 0.3, 0.01))
     }
     readings = by_key(outcome_of(SEAT.description, seat_quantities(results, complete=True)).readings)
     assert readings["average/absolute_effect_size"].value == pytest.approx(0.6)
+    assert readings["average/absolute_effect_size"].p == pytest.approx(3 / 5)
     assert readings["average/absolute_effect_size"].low == pytest.approx(0.6)
     assert readings["average/significant_tests"].value == pytest.approx(100 / 3)  # 0.01 is not below 0.01
     holm = [readings[f"{name}/effect_size"].p_holm for name in results]

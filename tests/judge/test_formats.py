@@ -8,6 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
+import fairlab
 from fairlab.judge.reading import read_tool_run, read_tool_runs
 from fairlab.types import FairlabError
 
@@ -164,3 +165,8 @@ def test_scores_that_are_no_numbers(tmp_path):
     (tmp_path / "a.csv").write_text("id,score,model\nx,1,m\ny,1,n\n")
     with pytest.raises(FairlabError, match=r"scores of several models \(m, n\)"):
         read_tool_run(tmp_path / "a.csv")
+
+
+def test_runs_of_other_tools_are_named_where_a_table_of_runs_is_asked_for():
+    with pytest.raises(FairlabError, match=r"holds no run of fairlab, but 2 of lm-evaluation-harness 0.4.13; compare"):
+        fairlab.runs(FIXTURES / "lm_eval")

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fairlab.metrics import permutation_test
-from fairlab.metrics.permutation_test import weat_p_value
+from fairlab.metrics.permutation_test import coin_draws, exceeding_p, shuffled_effect_sizes, weat_p_value
+from fairlab.metrics.weat import weat_effect_size
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -68,3 +69,41 @@ def test_exact_up_to_a_hundred_thousand_splits():
     exact, sampled = weat_p_value(x[:9], y[:9], rng()), weat_p_value(x, y, rng())
     assert exact * 48_620 == pytest.approx(round(exact * 48_620), abs=1e-6)
     assert sampled * 100_000 == pytest.approx(round(sampled * 100_000), abs=1e-6)
+
+
+def test_fair_coins_are_as_far_from_even_as_chance_says():
+    """Of four coins all alike once in eight, three alike once in two: |share - 1/2| is 1/2, 1/4 or 0."""
+    draws = coin_draws([np.ones(4)])
+    assert sorted(set(draws.tolist())) == [0, 0.25, 0.5]
+    assert [(draws == value).mean() for value in (0, 0.25, 0.5)] == pytest.approx([3 / 8, 1 / 2, 1 / 8], abs=0.02)
+    assert exceeding_p(0.5, draws) == pytest.approx(1 / 8, abs=0.01)
+    assert exceeding_p(0.0, draws) == 1
+
+
+def test_ties_stay_ties_and_parts_are_averaged():
+    draws = coin_draws([np.full(3, 0.5), np.array([1, 0.5])])
+    assert set(draws.tolist()) == {0.125}  # (0 + |1/2 coin of two items|) / 2
+
+
+def test_dealing_targets_gives_every_split_as_often():
+    x, y = np.array([2.0, 1.0]), np.array([0.0, -1.0])
+    draws = shuffled_effect_sizes(x, y, np.random.default_rng(0))
+    observed = weat_effect_size(x, y)
+    assert draws.max() == pytest.approx(observed)
+    assert exceeding_p(observed, draws) == pytest.approx(1 / 6, abs=0.015)  # one split of six
+    assert draws.mean() == pytest.approx(0, abs=0.05)
+
+
+def test_targets_with_the_same_word_are_dealt_together():
+    x, y = np.array([1.0, 1.0, 1.0, 1.0]), np.array([0.0, 0.0, 0.0, 0.0])
+    apart = shuffled_effect_sizes(x, y, np.random.default_rng(0))
+    together = shuffled_effect_sizes(x, y, np.random.default_rng(0), (["a", "a", "b", "b"], ["c", "c", "d", "d"]))
+    size = weat_effect_size(x, y)
+    assert exceeding_p(size, apart) == pytest.approx(1 / 70, abs=0.005)
+    assert exceeding_p(size, together) == pytest.approx(1 / 6, abs=0.015)
+
+
+def test_tests_over_the_same_targets_are_dealt_alike():
+    x, y = np.array([2.0, 1.0, 0.5]), np.array([0.0, -1.0, -2.0])
+    first, second = (shuffled_effect_sizes(s * x, s * y, np.random.default_rng([0, 7])) for s in (1, -1))
+    np.testing.assert_allclose(first, -second)

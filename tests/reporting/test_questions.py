@@ -11,10 +11,10 @@ GAP, SCORE, LIKE = ("cced", "mine", "gap"), ("crows_pairs", "all", "metric_score
 
 def shift(place, before, change, low, high, ideal, p=0.001):
     readings = [
-        Reading(*place, value, "u", ideal, 9, value - 1, value + 1, headline=True, phase=phase)
+        Reading(*place, value, "u", ideal, 90, value - 1, value + 1, headline=True, phase=phase)
         for phase, value in (("before", before), ("after", before + change))
     ]
-    comparison = Comparison(*place, change, "u", low, high, p, 9, headline=True, p_holm=p, phase="change")
+    comparison = Comparison(*place, change, "u", low, high, p, 90, headline=True, p_holm=p, phase="change")
     return Shift(comparison, *readings)
 
 
@@ -70,12 +70,12 @@ def test_the_verdict_counts_headlines_and_names_them():
     ]
     sentence, lines = verdict(found)
     assert sentence == (
-        "Of 3 headline readings, 1 moved nearer to the ideal value beyond chance, 1 moved away from it, and 1 did "
-        "neither."
+        "Of 3 headline readings, 1 moved nearer to the ideal value beyond chance, 1 moved away from it and 1 stayed "
+        "within the margin that its benchmark states."
     )
     assert lines == [
         "Are embeddings equal? Better: CCED gap, mine (-80 % of its distance to 0).",
-        "Do associations persist? Neither better nor worse beyond chance: CrowS-Pairs score.",
+        "Do associations persist? Kept within the margin: CrowS-Pairs score (±5).",
         "Is utility kept? Worse: STS-B Spearman correlation, development set (+20 % of its distance to 100).",
     ]
 

@@ -86,6 +86,9 @@ def test_of_many_groups_some_are_drawn_and_the_page_says_how_many(record, monkey
 
 def test_a_language_model_stands_beside_the_four_of_the_paper(record):
     record.readings = [Reading("mb_index", "all", "mb_index", 0.25, "", 0.0, 9, 0.125, 0.5, phase="after")]
+    few = write_report(record).read_text()
+    assert few.count("0.25<small>too few for an interval</small>") == 2
+    record.readings = [Reading("mb_index", "all", "mb_index", 0.25, "", 0.0, 10**6, 0.125, 0.5, phase="after")]
     page = write_report(record).read_text()
     assert "<h2>Readings" in page  # nothing was measured before
     assert "biasers paper, table 2" in page
@@ -132,6 +135,13 @@ def test_a_fall_by_collapse_alone_is_said_so(tmp_path, ratio, kept, collapsed):
     verdict = collapse_verdicts(Record(tmp_path, {}, "", readings=[taken for taken in readings if taken]))[0]
     assert f"keeps {kept:.0%} of the distance" in verdict
     assert ("collapse alone" in verdict) == collapsed
+
+
+def test_a_small_fall_at_the_same_distances_is_no_collapse(tmp_path):
+    values = {"gap_over_distance": 0.234, "gap_kept": 0.92, "distance_kept": 0.984}
+    readings = [reading("before", "gap_over_distance", 0.25), *(reading("after", *pair) for pair in values.items())]
+    (verdict,) = collapse_verdicts(Record(tmp_path, {}, "", readings=readings))
+    assert "collapse" not in verdict
 
 
 def test_offsets_keep_neutral_at_the_origin_and_the_largest_spread_first():

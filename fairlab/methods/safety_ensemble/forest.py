@@ -162,8 +162,8 @@ class SafetyEnsemble:
         """Raise if data cannot train the models, as far as can be told without scoring it.
 
         Raises:
-            FairlabError: No text is labelled for a harm, the training seeds of a fold have fewer than two labels for a harm, or a source has no score
-                of any text.
+            FairlabError: No text is labelled for a harm, the training seeds of a fold have fewer than two labels,
+                or a source has no score of any text.
         """
         labelled = data.harms()
         if missing := [harm for harm in self.harms if harm not in labelled]:

@@ -32,7 +32,7 @@ from fairlab.reporting.page import (
     page,
 )
 from fairlab.reporting.questions import by_question
-from fairlab.reporting.tables.grouping import Choice, Point, best, choices_of, headlines, trade_off_front
+from fairlab.reporting.tables.grouping import FEW_SEEDS, Choice, Point, best, choices_of, headlines, trade_off_front
 from fairlab.reporting.tables.marks import version_notes
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.validation import Chosen, chosen_by_validation
@@ -138,8 +138,10 @@ def _lead(
     for key, name in titles.items():
         if found := best(choices, key):
             first, alike = found
-            others = f"; {len(alike)} more cannot be told from it" if alike else ""
-            lines.append(f"{name}: nearest to {first.points[key].ideal:g} is {_short(first)}{others}.")
+            point = first.points[key]
+            value = f"{_short(first)} with {point.value:.4g} [{point.low:.4g}, {point.high:.4g}]"
+            others = f"; {len(alike)} more cannot be told from it" if alike else ", and no other interval overlaps"
+            lines.append(f"{name}: nearest to {point.ideal:g} is {value}{others}.")
     notes = Counter(
         text
         for record in records
@@ -156,8 +158,9 @@ def _lead(
         Verdict(f"{done} of {len(records)} runs finished.{again}", lines),
         *heed,
         Text(
-            "Values are means over seeds with 95 % intervals of Student's t; where there is one run, its own interval "
-            "over items.",
+            "Values are means over seeds with 95 % intervals over items and seeds together; in small type those of "
+            f"Student's t over fewer than {FEW_SEEDS} seeds alone. Runs that agree in all digits are one computation, "
+            "with the interval over its items. Settings whose runs did not train are never called nearest.",
             "note",
         ),
     ]
@@ -176,7 +179,11 @@ def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping
             named = [PageCell(titles[key], shown[key].unit, hover=hover(shown[key])) for key in some]
             blocks.append(PageTable([*settings, "seeds", *named], rows))
     terms = [(name, f"{hover(shown[key])}".replace("\n", "; ")) for key, name in titles.items()]
-    note = Text("▲ marks the mean nearest to the ideal value. Point at a name to see what it means.", "note")
+    note = Text(
+        "▲ marks the mean nearest to the ideal value where no other interval overlaps its own. Point at a name to see "
+        "what it means.",
+        "note",
+    )
     return [*blocks, note, Terms(terms)] if blocks else [PageTable([*settings, "seeds"], []), note]
 
 
@@ -194,14 +201,17 @@ def _row(
     cells: list[PageCell | str] = [*named, ", ".join(map(str, choice.seeds))]
     for key in keys:
         top = tops[key]
-        nearest = top is not None and top[0] is choice
+        nearest = top is not None and top[0] is choice and not top[1]
         cells.append(_shown(choice.points[key], nearest=nearest) if key in choice.points else "")
     return cells
 
 
 def _shown(point: Point, *, nearest: bool = False) -> PageCell:
     sign, tone = ("▲ ", "better") if nearest else ("", "")
-    interval = f"[{point.low:.4g}, {point.high:.4g}]" + "".join(f"\n({mark})" for mark in point.marks)
+    interval = f"[{point.low:.4g}, {point.high:.4g}]"
+    if point.over_seeds is not None:
+        interval += f"\nseeds alone [{point.over_seeds[0]:.4g}, {point.over_seeds[1]:.4g}]"
+    interval += "".join(f"\n({mark})" for mark in point.marks)
     return PageCell(f"{sign}{point.value:.4g}", interval, tone=tone)
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from fairlab.record import DATA, Reading, Record
-from fairlab.reporting.tables.marks import marks_of_runs
+from fairlab.metrics.bootstrap import Z
+from fairlab.record import DATA, SAYS_NOTHING, Reading, Record
+from fairlab.reporting.tables.marks import CHANCE, UNTRAINED, marks_of_runs
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.types import FairlabError
 
@@ -22,6 +23,11 @@ NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|s
 # Parts of a configuration that say where, how or with which seed a run was done; and settings that inherit the seed.
 BESIDES = {"seed", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
 CONTENT = {"data.path": "data", "backbone.name": "weights"}  # paths, and the provenance of their content
+FEW_SEEDS = 8  # seeds below which the interval over seeds alone is given as well
+# Parts of a configuration that a method without training steps does not read; its data and its device it does.
+OF_STEPS = re.compile(
+    r"(optimizer|schedule|callbacks|loader)\.|trainer\.(?!accelerator$|devices$|precision$)|data\.batch_size$"
+)
 SEED = re.compile(r"(^|\.)(seed|fresh)$")
 
 
@@ -31,10 +37,12 @@ class Point:
 
     Attributes:
         value: Mean over the runs, in the reading's unit.
-        low, high: Bounds of the 95 % interval: of Student's t over seeds; for a single run, its own over items.
+        low, high: Bounds of the 95 % interval over items and, with several seeds, over seeds as well (nested); see
+            :func:`over_seeds`.
         ideal: Value of a perfectly fair or useful model; None if there is no such value.
-        n: Number of runs averaged.
+        n: Number of runs averaged that are not the same computation.
         marks: Warnings shown with the value, such as that the method did not train, and for how many of the runs.
+        over_seeds: Bounds of Student's t over the seeds alone, with fewer than :data:`FEW_SEEDS` seeds; else None.
     """
 
     value: float
@@ -43,6 +51,7 @@ class Point:
     ideal: float | None
     n: int
     marks: tuple[str, ...] = ()
+    over_seeds: tuple[float, float] | None = None
 
     @property
     def distance(self) -> float:
@@ -117,9 +126,11 @@ def _kinds(found: Sequence[Mapping[str, str]]) -> int:
 
 
 def identity(record: Record) -> dict[str, str]:
-    """Return the leaves of a run's configuration without its seed; null is the same as a missing key.
+    """Return the leaves of a run's configuration that it reads, without its seed; null is the same as a missing key.
 
-    Data and weights are identified by their hashes if the record has them, not by their paths.
+    A finished run of a method without training steps, such as a projection, reads nothing of optimizer, schedule,
+    steps and batches, so these do not tell two of its runs apart. Data and weights are identified by their hashes if
+    the record has them, not by their paths.
     """
     config = record.config
     what = {key: value for key, value in config.items() if key not in BESIDES}
@@ -127,6 +138,13 @@ def identity(record: Record) -> dict[str, str]:
     leaves = {
         key: value for key, value in _leaves(what, "") if value != "None" and not (SEED.search(key) and value == seed)
     }
+    if (
+        record.status == "finished"
+        and "method" in config
+        and not record.history
+        and not record.provenance.get("sources")
+    ):
+        leaves = {key: value for key, value in leaves.items() if not OF_STEPS.match(key)}
     for key, facts in CONTENT.items():
         digest = record.provenance.get(facts, {}).get("sha256")
         if key in leaves and digest:
@@ -199,18 +217,32 @@ def _point(runs: Sequence[Record], key: str) -> Point | None:
 
 
 def over_seeds(readings: Sequence[Reading]) -> Point | None:
-    """Return the mean of a reading over runs with its 95 % interval, by Student's t; None if there are no runs."""
+    r"""Return the mean of a reading over runs with its 95 % interval, over seeds and items; None if there are no runs.
+
+    Runs whose values and intervals agree are one computation: a deterministic method has the variance of its items
+    alone. Else the half-width for S seeds and N items is :math:`\sqrt{(t_{S-1} s / \sqrt{S})^2 + (t_{N-1} e)^2}`: s is
+    the deviation of the values, and e the mean standard error of the runs over their items, which are the same in each
+    run and thus do not average out.
+
+    Source: Howe 1974, "Approximate Confidence Limits on the Mean of X + Y Where X and Y Are Two Tabled Independent
+    Random Variables".
+    """
     if not readings:
         return None
-    values = np.array([reading.value for reading in readings])
-    first, n = readings[0], len(values)
-    if n == 1:
+    first = readings[0]
+    computed = {(reading.value, reading.low, reading.high) for reading in readings}
+    if len(computed) == 1:
         return Point(first.value, first.low, first.high, first.ideal, 1)
     from scipy import stats  # a second to import
 
-    half = float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n))
-    mean = float(values.mean())
-    return Point(mean, mean - half, mean + half, first.ideal, n)
+    values = np.array([reading.value for reading in readings])
+    n, mean = len(values), float(values.mean())
+    of_items = float(np.mean([(reading.high - reading.low) / (2 * Z) for reading in readings]))
+    of_items *= float(stats.t.ppf(0.975, max(first.n - 1, 1)))
+    alone = float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n))
+    half = math.hypot(alone, of_items)
+    seeds = (mean - alone, mean + alone) if n < FEW_SEEDS else None
+    return Point(mean, mean - half, mean + half, first.ideal, n, over_seeds=seeds)
 
 
 def headlines(records: Sequence[Record]) -> list[str]:
@@ -220,14 +252,23 @@ def headlines(records: Sequence[Record]) -> list[str]:
 
 
 def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | None:
-    """Return the choice whose mean is nearest to the ideal, and the choices whose interval overlaps its own."""
+    """Return the choice whose mean is nearest to the ideal, and the choices whose interval overlaps its own.
+
+    A model that did not train, or that says nothing of bias, is never the best; None if no other has an ideal value.
+    """
     having = [choice for choice in choices if key in choice.points and choice.points[key].ideal is not None]
-    if not having:
+    sound = [choice for choice in having if not spoiled(choice.points[key])]
+    if not sound:
         return None
-    first = min(having, key=lambda choice: choice.points[key].distance)
+    first = min(sound, key=lambda choice: choice.points[key].distance)
     top = first.points[key]
     alike = [c for c in having if c is not first and c.points[key].low <= top.high and c.points[key].high >= top.low]
     return first, alike
+
+
+def spoiled(point: Point) -> bool:
+    """Return whether a run of a point did not train, is at chance, or fails the check of its behaviour."""
+    return any(mark.startswith((UNTRAINED, CHANCE, SAYS_NOTHING)) for mark in point.marks)
 
 
 def trade_off_front(points: Sequence[tuple[float, float]]) -> list[int]:

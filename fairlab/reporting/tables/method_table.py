@@ -79,8 +79,8 @@ class Measured:
 
     @property
     def text(self) -> str:
-        """``0.0312 ± 0.0021 (3)``, then the marks; for a single seed the value alone."""
-        seeds = f" ± {self.deviation:.2g} ({len(self.values)})" if len(self.values) > 1 else ""
+        """``0.0312 ± 0.0021 (3)``, then the marks; the value alone for one seed, or seeds that agree."""
+        seeds = f" ± {self.deviation:.2g} ({len(self.values)})" if len(set(self.values.values())) > 1 else ""
         return marked(f"{self.mean:.4g}{seeds}", self.marks)
 
 
@@ -186,7 +186,7 @@ def method_table(records: Sequence[Record], readings: Sequence[str] | None = Non
             grouped.setdefault(key, {})[record.config.get("seed")] = side
             names[key] = " ".join([*([label] if label else []), *(f"{k}={v}" for k, v in settings.items())]) or "model"
     places = wanted([side for by_seed in grouped.values() for side in by_seed.values()], readings)
-    cells = {names[key]: _row(by_seed, places) for key, by_seed in grouped.items()}
+    cells = {names[key]: measured_row(by_seed, places) for key, by_seed in grouped.items()}
     tested = {place: pairwise({n: row[place] for n, row in cells.items() if place in row}) for place in places}
     return MethodTable(cells, tested, {place: "/".join(place) for place in places})
 
@@ -209,7 +209,13 @@ def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]
     return [by_name[name] for name in readings]
 
 
-def _row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) -> dict[Place, Measured]:
+def measured_row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) -> dict[Place, Measured]:
+    """Return what one method's runs measured, by reading.
+
+    Args:
+        by_seed: Model of each seed.
+        places: Readings to return, where a run has them.
+    """
     row = {}
     for place in places:
         having = {seed: side for seed, side in by_seed.items() if place in side.readings}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ ESCAPED = {
     ">": r"\textgreater{}",
     "±": r"$\pm$",
     "²": r"$^2$",
+    "†": r"$^{\dagger}$",
+    "‡": r"$^{\ddagger}$",
+    "–": "--",
     **{sign: rf"\{sign}" for sign in "&%$#_{}"},
 }
 
@@ -45,7 +49,9 @@ def _marked(entry: Printed) -> str:
     return f"**{text}**" if entry.bold and text else text
 
 
-def latex(header: Sequence[str], rows: Sequence[Sequence[Printed]], *, caption: str = "", note: str = "") -> str:
+def latex(
+    header: Sequence[str], rows: Sequence[Sequence[Printed]], *, caption: str = "", note: str = "", width: int = 0
+) -> str:
     """Return a table in LaTeX, which needs the package booktabs: first column left-aligned, the others right-aligned.
 
     Args:
@@ -53,13 +59,15 @@ def latex(header: Sequence[str], rows: Sequence[Sequence[Printed]], *, caption: 
         rows: Entries of each row, one per column.
         caption: Caption above the table; empty leaves it out.
         note: Note below the table in small type; empty leaves it out.
+        width: Number of characters after which the names of columns are broken; 0 for never.
     """
-    lines = [" & ".join(map(escaped, header)), *(" & ".join(map(_set, row)) for row in rows)]
+    lines = [" & ".join(_stacked(name, width) for name in header), *(" & ".join(map(_set, row)) for row in rows)]
     return "\n".join(
         [
             "% needs \\usepackage{booktabs}",
             r"\begin{table}",
             r"\centering",
+            *([r"\footnotesize\setlength{\tabcolsep}{3pt}"] if width else []),
             *([rf"\caption{{{escaped(caption)}}}"] if caption else []),
             rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
             r"\toprule",
@@ -72,6 +80,14 @@ def latex(header: Sequence[str], rows: Sequence[Sequence[Printed]], *, caption: 
             r"\end{table}",
         ]
     )
+
+
+def _stacked(name: str, width: int) -> str:
+    """Return the name of a column, broken into lines above one another."""
+    lines = textwrap.wrap(name, width) if width else [name]
+    if len(lines) < 2:
+        return escaped(name)
+    return r"\shortstack[r]{" + r" \\ ".join(map(escaped, lines)) + "}"
 
 
 def escaped(text: str) -> str:

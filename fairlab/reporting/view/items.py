@@ -42,6 +42,7 @@ class ScoredItems:
         scores: Scores (N, number of values) by phase.
         free: Whether the texts may be written into a page.
         missing: Reason why there are no texts; empty if there are texts.
+        groups: Group of each item, such as its bias type; empty if there are none.
     """
 
     name: str
@@ -51,6 +52,7 @@ class ScoredItems:
     scores: Mapping[str, Array]
     free: bool
     missing: str = ""
+    groups: Sequence[str] = ()
 
     @property
     def changed(self) -> list[int]:
@@ -133,7 +135,7 @@ def _scored(
     if sizes != {(len(part.ids), len(part.values))}:
         return None
     whole = f"{name}/{part.part}" if part.part else name
-    return ScoredItems(whole, part.values, part.ids, part.texts, scores, part.licence in FREE)
+    return ScoredItems(whole, part.values, part.ids, part.texts, scores, part.licence in FREE, groups=part.groups)
 
 
 def _columns(values: Array) -> Array:

@@ -30,7 +30,7 @@ from fairlab.files import NO_NAME, check_folder
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.gone import GONE
 from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
-from fairlab.run.config.registered import EMPTY
+from fairlab.run.config.registered import EMPTY, entry_choices
 from fairlab.run.launch.processes import started_by_torchrun, work_for_rank_0
 from fairlab.types import FairlabError, ReviewNeeded, missing_extra
 
@@ -222,7 +222,8 @@ def choices(group: str) -> list[str]:
     folder = Path(conf_dir()) / group
     files = (*folder.glob("*.yaml"), *folder.glob("*/*.yaml"))  # deeper folders hold scales' changes to other choices
     empty = [EMPTY[group][0]] if group in EMPTY else []
-    return sorted([*(str(path.relative_to(folder).with_suffix("")) for path in files), *empty])
+    names = [str(path.relative_to(folder).with_suffix("")) for path in files]
+    return sorted({*names, *empty, *entry_choices(group)})
 
 
 def groups() -> list[str]:

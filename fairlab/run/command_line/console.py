@@ -14,8 +14,10 @@ from fairlab.run.command_line.pipes import quiet_when_unread
 
 PACKAGE = Path(__file__).parents[2]
 OWN = {
+    "cite": "what to cite of runs, as BibTeX, and how they were made",
     "drift": "what moved between two files of scores",
     "ls": "what there is to choose from, and which runs there are",
+    "table": "a table of runs for a paper, in LaTeX or Markdown",
     "version": "the version of fairlab",
 }
 
@@ -37,6 +39,10 @@ def main() -> None:
         from fairlab.run.drifting import command
 
         command(given[1:])
+    elif name in ("table", "cite"):
+        from fairlab.run import papers
+
+        getattr(papers, name)(given[1:])
     elif name == "complete":  # for the shell, see fairlab/run/completion.py
         import_module("fairlab.run.completion").command([*entry_points(), *OWN])
     elif name in entry_points():

@@ -11,7 +11,7 @@ from fairlab.checks.escapes import print_escaped
 from fairlab.lexicons import FOLDER, lexicon_axes
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.docstrings import first_sentence
-from fairlab.run.config.registered import EMPTY
+from fairlab.run.config.registered import EMPTY, entry_choices
 from fairlab.types import FairlabError
 
 PACKAGE = Path(__file__).parents[2]
@@ -51,7 +51,11 @@ def listed(arguments: Sequence[str]) -> list[str]:
         raise FairlabError(f"there is nothing to list as '{kind}'; there are: {', '.join(sorted([*kinds, *OTHERS]))}")
     folder = Path(cli.conf_dir()) / group
     empty = dict([EMPTY[group]]) if group in EMPTY else {}
-    return lines_of({name: empty.get(name) or told(folder / f"{name}.yaml") for name in cli.choices(group)})
+    others = {name: f"{target}, of an installed package" for name, target in entry_choices(group).items()}
+    files = {name: folder / f"{name}.yaml" for name in cli.choices(group)}
+    return lines_of(
+        {name: empty.get(name) or (told(file) if file.is_file() else others[name]) for name, file in files.items()}
+    )
 
 
 def plural(group: str) -> str:

@@ -1,7 +1,14 @@
-"""Choices and values without a file: the choice ``none`` of a group, and values by scale."""
+"""Choices and values without a file: empty choices, parts of installed packages, and values by scale.
+
+A package that is installed next to fairlab offers parts by entry points of the groups ``fairlab.benchmarks``,
+``fairlab.methods`` and ``fairlab.sources``: the entry's name is the choice, and it points to a class. fairlab's own
+files win over an entry of the same name.
+"""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
@@ -34,3 +41,27 @@ def scaled(paper: Any, quickstart: Any, *, _root_: DictConfig) -> Any:
 OmegaConf.register_new_resolver("scaled", scaled, replace=True)
 for _group, (_name, _) in EMPTY.items():
     ConfigStore.instance().store(name=_name, node={}, group=_group, provider="fairlab")
+
+
+ENTRY_GROUPS = {"benchmark": "fairlab.benchmarks", "method": "fairlab.methods", "source": "fairlab.sources"}
+
+
+@cache
+def entry_choices(group: str) -> dict[str, str]:
+    """Return the classes that installed packages offer for a configuration group, as targets, by name."""
+    if group not in ENTRY_GROUPS:
+        return {}
+    found = entry_points(group=ENTRY_GROUPS[group])
+    return {one.name: one.value.replace(":", ".") for one in found if one.value.count(":") == 1}
+
+
+def register_entry_points() -> None:
+    """Offer the parts of installed packages as choices of their groups."""
+    for group in ENTRY_GROUPS:
+        for name, target in entry_choices(group).items():
+            node = {"_target_": target}
+            wrapped = node if group == "method" else {name: node}  # several benchmarks, and several sources, at once
+            ConfigStore.instance().store(name=name, node=wrapped, group=group, provider="fairlab entry points")
+
+
+register_entry_points()

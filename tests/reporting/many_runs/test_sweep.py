@@ -7,7 +7,7 @@ import os
 import pytest
 import yaml
 
-from fairlab.record import NotRun, Reading, Record
+from fairlab.record import Note, NotRun, Reading, Record
 from fairlab.reporting.many_runs.sweep import report_sweep, write_sweep
 from fairlab.reporting.tables.grouping import best, choices_of, headlines, over_seeds, settings_of, trade_off_front
 from fairlab.reporting.tables.runs import read_runs
@@ -53,7 +53,7 @@ def folder(tmp_path):
     return tmp_path / "sweep"
 
 
-def test_seeds_are_averaged_with_students_t(folder):
+def test_seeds_are_averaged_over_seeds_and_items(folder):
     records = read_runs(folder)
     assert [record.folder.name for record in records] == ["0", "1", "2", "3", "4", "5", "10"]
     assert headlines(records) == [GAP, LOSS]
@@ -61,20 +61,55 @@ def test_seeds_are_averaged_with_students_t(folder):
     assert [choice.settings for choice in choices] == [{"method.beta": v} for v in ("0", "1", "2")]
     assert [choice.seeds for choice in choices] == [[1, 2, 3], [1, 2], [1]]
     first = choices[0].points[GAP]
-    half = 4.302653 / math.sqrt(3)  # t of 2 degrees of freedom, standard deviation 1
+    alone = 4.302653 / math.sqrt(3)  # t of 2 degrees of freedom, standard deviation 1
+    assert first.over_seeds == pytest.approx((2 - alone, 2 + alone), abs=1e-5)
+    half = math.hypot(alone, 2.306004 / 1.959964)  # each run's interval is its value ± 1, over 9 items
     assert (first.value, first.low, first.high) == pytest.approx((2, 2 - half, 2 + half), abs=1e-5)
     alone = choices[2].points[GAP]
     assert (alone.value, alone.low, alone.high, alone.n) == (1.5, 0.5, 2.5, 1)
     assert over_seeds([]) is None
 
 
+def test_one_computation_thrice_has_the_variance_of_its_items():
+    """A deterministic method's seeds agree in all digits: no interval of width 0, and no three runs."""
+    point = over_seeds([reading(GAP, 0.5428, seed) for seed in (42, 43, 44)])
+    assert (point.value, point.low, point.high, point.n, point.over_seeds) == (
+        0.5428,
+        pytest.approx(-0.4572),
+        1.5428,
+        1,
+        None,
+    )
+
+
+def test_what_a_method_never_reads_does_not_split_its_seeds(tmp_path):
+    for seed in (1, 2):
+        run(tmp_path, seed, f"trainer.max_steps={seed}00 method.beta=1", 2, 80, seed=seed, target="m.INLP")
+    records = read_runs(tmp_path)
+    for record, steps in zip(records, (100, 200), strict=True):
+        record.config |= {"trainer": {"max_steps": steps, "accelerator": "cpu"}, "optimizer": {"lr": steps}}
+    assert [choice.seeds for choice in choices_of(records, [GAP])] == [[1, 2]]
+    for record in records:
+        record.history = [{"step": 1, "train/loss": 0.5}]  # a method with steps reads both
+    assert [choice.seeds for choice in choices_of(records, [GAP])] == [[1], [2]]
+
+
+def test_a_run_that_did_not_train_is_never_the_best(tmp_path):
+    run(tmp_path, 0, "method.beta=0", 2, 90, seed=1)
+    run(tmp_path, 1, "method.beta=1", 2, 95, seed=1)
+    records = read_runs(tmp_path)
+    records[1].notes = [Note("training", "its loss did not fall", phase="after", mark="did not train")]
+    assert best(choices_of(records, [LOSS]), LOSS)[0].name == "method.beta=0"
+    assert best(choices_of(records[1:], [LOSS]), LOSS) is None
+
+
 def test_the_best_is_nearest_to_the_ideal_and_those_not_told_apart_are_named(folder):
     choices = choices_of(read_runs(folder), [GAP, LOSS])
     nearest, alike = best(choices, GAP)
     assert nearest.name == "method.beta=2"
-    assert [choice.name for choice in alike] == ["method.beta=0", "method.beta=1"]  # 5 [-7.7, 17.7]
+    assert [choice.name for choice in alike] == ["method.beta=0", "method.beta=1"]  # 5 [-7.8, 17.8]
     nearest, alike = best(choices, LOSS)
-    assert nearest.name == "method.beta=1"  # 91 [78.3, 103.7]
+    assert nearest.name == "method.beta=1"  # 91 [78.2, 103.8]
     assert [choice.name for choice in alike] == ["method.beta=0"]
     assert best(choices, "after/none/x/y") is None
 
@@ -156,8 +191,9 @@ def test_the_page_has_every_part(folder):
         assert f"<h2>{part}</h2>" in page
     assert "6 of 7 runs finished" in page
     assert '<td class="number">10</td><td>failed</td><td>no space</td>' in page
-    assert '<td class="number">2<small>[-0.4841, 4.484]</small></td>' in page
-    assert '<td class="number better">▲ 1.5<small>[0.5, 2.5]</small></td>' in page  # nearest to the ideal
+    assert '<td class="number">2<small>[-0.7487, 4.749]\nseeds alone [-0.4841, 4.484]</small></td>' in page
+    assert '<td class="number">1.5<small>[0.5, 2.5]</small></td>' in page  # nearest, but two cannot be told from it
+    assert "method.beta=2 with 1.5 [0.5, 2.5]; 2 more cannot be told from it" in page
     assert 'title="difference of the distances of the versions to the neutral one (0 is fair)' in page
     assert "CCED gap, mine</span><small>u</small></th>" in page
     found = json.loads((folder / "report.json").read_text())

@@ -1,0 +1,132 @@
+"""An evaluator and a loss for the trainer of sentence-transformers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.evaluation import SentenceEvaluator
+from torch import Tensor, nn
+
+from fairlab.integrations.measuring import measured_values
+from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral, representation_loss
+from fairlab.protocols import Benchmark
+from fairlab.types import FairlabError
+
+
+class FairnessEvaluator(SentenceEvaluator):
+    """Headline readings of benchmarks as an evaluator of sentence-transformers.
+
+    ``SentenceTransformerTrainer(..., evaluator=FairnessEvaluator(["seat"]))`` logs every reading under its key with an
+    underscore for a slash, and ``..._distance``, its distance to the ideal value. The primary metric, by which the
+    trainer may keep the best model, is ``closeness``: less the mean distance to the ideal values, each as a share of
+    the first measurement's.
+
+    Args:
+        benchmarks: Names of benchmarks, or benchmarks.
+        name: Prefix of the keys.
+        settings: Settings by dotted key, such as ``{"benchmark.seat.tests": ["6", "6b"]}``.
+        limit: Maximum number of items per benchmark; None takes all.
+    """
+
+    def __init__(
+        self,
+        benchmarks: str | Benchmark | Sequence[str | Benchmark],
+        name: str = "fairlab",
+        settings: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.benchmarks, self.name, self.settings, self.limit = benchmarks, name, settings, limit
+        self.first: dict[str, float] = {}
+        self.greater_is_better = True
+        self.primary_metric = f"{name}_closeness"
+
+    def __call__(
+        self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1
+    ) -> dict[str, float]:
+        """Return the readings by key."""
+        found = measured_values(model, self.benchmarks, self.settings, self.limit)
+        distances = {key: value for key, value in found.items() if key.endswith("_distance")}
+        self.first = self.first or distances
+        shares = [value / self.first[key] for key, value in distances.items() if self.first.get(key)]
+        values = {f"{self.name}_{key.replace('/', '_')}": value for key, value in found.items()}
+        closeness = -sum(shares) / len(shares) if shares else 0.0
+        return values | {f"{self.name}_closeness": closeness}
+
+    @property
+    def description(self) -> str:
+        """Name in the trainer's messages."""
+        return "fairlab"
+
+
+class CCDLoss(nn.Module):
+    """Content-conditional debiasing as a loss of sentence-transformers: equation 4 of its paper.
+
+    The dataset has a column of neutral texts first, then one column per attribute; it has no label. The original
+    encoder is a frozen copy of the model as it is given here.
+
+    Args:
+        model: Model to be trained.
+        beta: Weight of the representation loss, >= 0.
+        rho: Bandwidth of the kernel: a number above 0, or ``variance``, ``std`` or ``rms`` of the original encoder's
+            distances in the first batch; see :func:`fairlab.losses.ccd.bandwidth`.
+
+    Raises:
+        FairlabError: ``beta`` is negative; in training, if there are fewer than three columns, or the kernel is flat at
+            the bandwidth.
+
+    Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2.2.
+    """
+
+    def __init__(self, model: SentenceTransformer, beta: float = 1.0, rho: Bandwidth = "rms") -> None:
+        super().__init__()
+        if not beta >= 0:
+            raise FairlabError(f"beta must be at least 0, not {beta}")
+        self.model = model
+        self.beta, self.mode = beta, rho
+        self.rho: float | None = None
+        self._original = [
+            copy.deepcopy(model).eval().requires_grad_(False)
+        ]  # in a list: no part of the trained weights
+
+    def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor | None = None) -> Tensor:
+        """Return the mean loss of a batch.
+
+        Args:
+            sentence_features: Tokens of the neutral texts, then of each attribute's texts.
+            labels: Unused; the trainer passes it.
+        """
+        columns = list(sentence_features)
+        if len(columns) < 3:
+            raise FairlabError(
+                f"CCDLoss needs a column of neutral texts and one per attribute, at least 3, not {len(columns)}"
+            )
+        original = self._original[0].to(next(self.model.parameters()).device)
+        with torch.no_grad():
+            neutral_original_BD = _embedded(original, columns[0])
+            if self.rho is None:
+                others = torch.stack([_embedded(original, column) for column in columns[1:]], dim=1)
+                self.rho = bandwidth(distances_to_neutral(others, neutral_original_BD), self.mode)
+        neutral_BD, *attributes = (_embedded(self.model, column) for column in columns)
+        bias = bias_loss(torch.stack(attributes, dim=1), neutral_BD, self.rho).mean()
+        return bias + self.beta * representation_loss(neutral_BD, neutral_original_BD).mean()
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """Return the settings that the trainer writes into the model's card."""
+        return {"beta": self.beta, "rho": self.mode}
+
+    @property
+    def citation(self) -> str:
+        """BibTeX of the paper."""
+        from fairlab.methods.ccd import CCD
+
+        return CCD.citation
+
+
+def _embedded(model: SentenceTransformer, features: Mapping[str, Tensor]) -> Tensor:
+    embeddings: Tensor = model(dict(features))["sentence_embedding"]
+    return embeddings.float()  # distances need more than bf16

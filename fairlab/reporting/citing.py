@@ -1,0 +1,188 @@
+"""What to cite of runs, as BibTeX, and how they were made, as a paragraph of a paper's appendix."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Any
+
+from fairlab import __version__
+from fairlab.checks.redaction import without_secrets
+from fairlab.record import DATA, Record
+from fairlab.reporting.headlines import benchmark_title, description
+from fairlab.reporting.tables.grouping import identity
+from fairlab.reporting.tables.marks import marks_beside
+from fairlab.reporting.tables.rendering import escaped
+
+KEY = re.compile(r"@\w+\{\s*([^,\s]+)\s*,")
+HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+PARTS = ("fairlab.methods.", "fairlab.augmentation.", "fairlab.rewriting.", "fairlab.data.")  # whose classes are asked
+NAMED = ("method", "then", "augmentation", "rewriter", "data")  # parts of a configuration that a class carries out
+
+
+def bibtex(records: Sequence[Record]) -> str:
+    """Return BibTeX of the methods, benchmarks, models and data of runs, and of fairlab.
+
+    Entries with the same key appear once. Credits that are no BibTeX become comments.
+    """
+    entries: dict[str, str] = {}
+    credits: dict[str, None] = {}
+    for record in records:
+        for citation in [*_of_parts(record), *_of_benchmarks(record), *_of_models(record), *_of_data(record)]:
+            if found := KEY.match(citation):
+                entries.setdefault(found[1], citation)
+            else:
+                credits[f"% {' '.join(citation.split())}"] = None
+    entries["fairlab"] = _entry(
+        "misc",
+        "fairlab",
+        title="{fairlab}: a research framework for fairness in natural language processing",
+        author="{The fairlab contributors}",
+        version=", ".join(_versions(records)),
+    )
+    return without_secrets("\n\n".join([*credits, *entries.values()]) + "\n")
+
+
+def _of_parts(record: Record) -> Iterable[str]:
+    """Yield the citations of a run's parts: its record's, then those of fairlab's own classes."""
+    if said := record.provenance.get("method", {}).get("citation"):
+        yield str(said).strip()
+    for name in NAMED:
+        node = record.config.get(name)
+        target = node.get("_target_") if isinstance(node, dict) else None
+        if isinstance(target, str) and target.startswith(PARTS) and (said := _citation(target)):
+            yield said
+
+
+def _citation(target: str) -> str:
+    """Return the citation of one of fairlab's own classes; empty if there is none of that name."""
+    module, _, name = target.rpartition(".")
+    try:
+        found = getattr(import_module(module), name, None)
+    except ModuleNotFoundError:
+        return ""
+    citation = getattr(found, "citation", "")
+    return citation.strip() if isinstance(citation, str) else ""
+
+
+def _of_benchmarks(record: Record) -> Iterable[str]:
+    for reading in record.readings:
+        found = description(reading)
+        if found is not None and found.citation.strip():
+            yield found.citation.strip()
+
+
+def _of_models(record: Record) -> Iterable[str]:
+    for name, facts in _models(record).items():
+        note = f"Weights with SHA-256 {facts['sha256']}" if facts.get("sha256") else ""
+        where = rf"\url{{https://huggingface.co/{name}}}" if HUB_NAME.fullmatch(name) else ""
+        yield _entry(
+            "misc", f"model-{_slug(name)}", key=_slug(name), title=f"{{{escaped(name)}}}", howpublished=where, note=note
+        )
+
+
+def _models(record: Record) -> dict[str, dict[str, Any]]:
+    """Return the facts about the weights of a run's models, by name."""
+    facts = record.provenance.get("weights")
+    if isinstance(facts, dict) and isinstance(facts.get("name"), str):
+        return {facts["name"]: facts}
+    if isinstance(facts, dict):
+        found = {str(one.get("name", label)): one for label, one in facts.items() if isinstance(one, dict)}
+        if found:
+            return found
+    name = (record.config.get("backbone") or {}).get("name") or record.config.get("model")
+    return {name: {}} if isinstance(name, str) else {}
+
+
+def _of_data(record: Record) -> Iterable[str]:
+    facts = record.provenance.get("data")
+    if isinstance(facts, dict) and isinstance(facts.get("path"), str):
+        size = str(facts.get("trained_on", ""))
+        note = ", ".join(filter(None, (size, f"SHA-256 {facts['sha256']}" if facts.get("sha256") else "")))
+        yield _entry(
+            "misc", f"data-{_slug(facts['path'])}", key="data", title=f"{{{escaped(facts['path'])}}}", note=note
+        )
+
+
+def _entry(kind: str, name: str, /, **fields: str) -> str:
+    lines = [f"  {field} = {{{value}}}," for field, value in fields.items() if value]
+    return "\n".join([f"@{kind}{{{name},", *lines, "}"])
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[-60:]
+
+
+def _versions(records: Sequence[Record]) -> list[str]:
+    found = [str(record.provenance.get("versions", {}).get("fairlab", "")) for record in records]
+    return list(dict.fromkeys(filter(None, found))) or [__version__]
+
+
+def methods_paragraph(records: Sequence[Record]) -> str:
+    """Return LaTeX of how runs were made and judged, with their command lines, for an appendix.
+
+    Runs that differ only in their seed are told once.
+    """
+    grouped: dict[tuple[tuple[str, str], ...], list[Record]] = {}
+    for record in records:
+        grouped.setdefault(tuple(sorted(identity(record).items())), []).append(record)
+    told = [_of_runs(runs) for runs in grouped.values()]
+    said = (
+        "Intervals hold 95\\,\\% and resample items; over several seeds they add the variance between seeds. "
+        "Differences are paired by item, and p-values of headline readings are adjusted by Holm's method. A reading is "
+        "called even, or kept, only if its interval lies within the margin that its benchmark states."
+    )
+    return without_secrets("\n\n".join([*told, said]) + "\n")
+
+
+def _of_runs(runs: Sequence[Record]) -> str:
+    first = runs[0]
+    method = first.provenance.get("method", {}).get("title")
+    models = ", ".join(_models(first)) or "no model of its own"
+    seeds = [str(run.config.get("seed")) for run in runs if run.config.get("seed") is not None]
+    what = f"{escaped(_upper(method))} on {escaped(models)}" if method else f"Measured: {escaped(models)}"
+    data = first.provenance.get("data") or {}
+    trained = f", trained on {escaped(str(data['trained_on']))}" if data.get("trained_on") else ""
+    several = f", seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}" if seeds else ""
+    used = f" with fairlab {', '.join(_versions(runs))}"
+    marks = dict.fromkeys(mark for run in runs for reading in run.readings for mark in marks_beside(run, reading))
+    spoiled = f" Of these models: {escaped('; '.join(marks))}." if marks else ""
+    commands = "\n".join(dict.fromkeys(in_lines(run.command.replace("\\end{verbatim}", "")) for run in runs))
+    verbatim = f"\\begin{{verbatim}}\n{commands}\n\\end{{verbatim}}"
+    return f"{what}{trained}{several}{used}. {_measured(first)}{spoiled}\n{verbatim}"
+
+
+def in_lines(command: str, width: int = 88) -> str:
+    r"""Return a command broken into lines that a shell reads as one; only a word alone is wider than ``width``.
+
+    Example:
+        >>> print(in_lines("train 'a b' c=1", 11))
+        train \
+          'a b' \
+          c=1
+    """
+    lines: list[str] = []
+    for word in map(shlex.quote, shlex.split(command)):
+        if lines and len(lines[-1]) + len(word) + 3 <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"  {word}" if lines else word)
+    return " \\\n".join(lines)
+
+
+def _measured(record: Record) -> str:
+    """Return the benchmarks of a run, each with the version of its definition and its number of items."""
+    found: dict[str, tuple[int, int]] = {}
+    for reading in record.readings:
+        if reading.phase != DATA:
+            name = benchmark_title(reading)
+            version, n = found.get(name, (reading.version, 0))
+            found[name] = version, max(n, reading.n)
+    said = [f"{escaped(name)} (definition {version or 1}, up to {n:,} items)" for name, (version, n) in found.items()]
+    return f"Benchmarks: {', '.join(said)}." if said else "Nothing was measured."
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,35 @@
+"""Results as the hub shows them on a model's page: ``.eval_results/fairlab.yaml``.
+
+Datasets are named ``fairlab/BENCHMARK``, since fairlab's benchmarks have no names on the hub; replace a name by that of
+a benchmark there to take part in its leaderboard.
+
+Source: https://huggingface.co/docs/hub/eval-results.
+"""
+
+from __future__ import annotations
+
+import yaml
+
+from fairlab.reporting.exports.measured_model import MeasuredModel
+from fairlab.reporting.headlines import title
+
+
+def hub_files(model: MeasuredModel) -> dict[str, str]:
+    """Return the headline readings by the name of their file."""
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+
+    entries = [
+        EvalResultEntry(
+            dataset_id=f"fairlab/{reading.benchmark.replace('@', '.')}",
+            task_id=f"{reading.subset or 'all'}_{reading.quantity}",
+            value=reading.value,
+            notes=f"{title(reading)}; 95 % interval {reading.low:.4g} to {reading.high:.4g}, n {reading.n}"
+            + ("" if reading.ideal is None else f", ideal {reading.ideal:g}")
+            + "".join(f"; {mark}" for mark in model.record.marks(reading)),
+        )
+        for reading in model.readings
+        if reading.headline
+    ]
+    if not entries:
+        return {}
+    return {".eval_results/fairlab.yaml": yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False)}

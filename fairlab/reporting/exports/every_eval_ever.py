@@ -1,0 +1,99 @@
+"""A record of Every Eval Ever, version 0.3.0 of its schema.
+
+The schema asks whether lower is better and has no ideal value. For a reading with better values on both sides of its
+ideal, ``lower_is_better`` is true of its distance to the ideal value, which ``additional_details`` names as
+``ideal``. Items are left out: the schema wants every item's answer, and whether it is correct.
+
+Source: https://github.com/evaleval/every_eval_ever, eval.schema.json.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from fairlab.checks.redaction import redacted
+from fairlab.metrics.bootstrap import RESAMPLES
+from fairlab.record import Reading
+from fairlab.reporting.exports.measured_model import MeasuredModel, lower_is_better, standard_error
+from fairlab.reporting.headlines import benchmark_title, judging_rules, meaning, title
+
+SCHEMA = "0.3.0"
+HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+NEAREST = "nearer to the ideal value is better, on either side of it"
+
+
+def eee_files(model: MeasuredModel) -> dict[str, str]:
+    """Return the record by the path of its file in a store of such records."""
+    developer, _, name = model.name.partition("/") if HUB_NAME.fullmatch(model.name) else ("unknown", "", model.name)
+    name = re.sub(r"[^\w.-]+", "_", name).strip("_") or "model"
+    now = f"{datetime.now(UTC).timestamp():.6f}"
+    content = {
+        "schema_version": SCHEMA,
+        "evaluation_id": f"fairlab/{developer}/{name}/{now}",
+        "retrieved_timestamp": now,
+        "source_metadata": {
+            "source_name": "fairlab",
+            "source_type": "evaluation_run",
+            "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
+        },
+        "eval_library": {"name": "fairlab", "version": model.version},
+        "model_info": {
+            "name": model.name,
+            "id": f"{developer}/{name}",
+            "developer": developer,
+            "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"}
+            | ({"weights_sha256": model.weights} if model.weights else {}),
+        },
+        "evaluation_results": [_result(model, reading) for reading in model.readings],
+    }
+    return {
+        f"data/fairlab/{developer}/{name}/{uuid4()}.json": json.dumps(redacted(content), indent=1, ensure_ascii=False)
+        + "\n"
+    }
+
+
+def _result(model: MeasuredModel, reading: Reading) -> dict[str, Any]:
+    info, lower = judging_rules(reading), lower_is_better(reading)
+    details = {"version_of_definition": str(reading.version), "subset": reading.subset or "all"}
+    if reading.ideal is not None:
+        details["ideal"] = f"{reading.ideal:g}"
+        details |= {"direction": NEAREST} if lower is None else {}
+    if marks := model.record.marks(reading):
+        details["heed"] = "; ".join(marks)
+    name = "/".join(filter(None, (reading.benchmark, reading.subset, reading.quantity)))
+    return {
+        "evaluation_result_id": name,
+        "evaluation_name": name,
+        "source_data": {"dataset_name": benchmark_title(reading), "source_type": "other"},
+        "metric_config": {
+            "evaluation_description": meaning(reading) or title(reading),
+            "metric_id": f"fairlab.{reading.benchmark}.{reading.quantity}",
+            "metric_name": title(reading),
+            "metric_unit": reading.unit or "none",
+            "lower_is_better": lower is not False,
+            "score_type": "continuous",
+            "min_score": info.low if info and info.low is not None else "-Infinity",
+            "max_score": info.high if info and info.high is not None else "Infinity",
+            "additional_details": details,
+        },
+        "score_details": {
+            "score": reading.value,
+            "uncertainty": {
+                "standard_error": {"value": standard_error(reading), "method": "bootstrap"},
+                "confidence_interval": {
+                    "lower": reading.low,
+                    "upper": reading.high,
+                    "confidence_level": 0.95,
+                    "method": "bootstrap",
+                },
+                "num_samples": reading.n,
+                "num_bootstrap_samples": RESAMPLES,
+            },
+        },
+        "generation_config": {"additional_details": {"command": model.record.command or "from Python"}},
+    }

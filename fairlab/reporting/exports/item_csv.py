@@ -1,0 +1,36 @@
+"""Scores of items as a table with the columns that ``fairlab compare`` reads: id, score, task, metric, model, text."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+
+from fairlab.checks.escapes import csv_cell
+from fairlab.reporting.exports.measured_model import MeasuredModel
+from fairlab.reporting.view.items import items_of
+
+COLUMNS = ("id", "score", "task", "metric", "model", "text", "group")
+
+
+def csv_files(model: MeasuredModel) -> dict[str, str]:
+    """Return the table by the name of its file; scores that are not finite are left out."""
+    rows = []
+    for found in items_of(model.record):
+        scores = found.scores.get(model.phase, np.zeros((0, 0)))
+        for k, values in enumerate(scores):
+            text = " ".join(found.texts[k]) if found.texts and found.free else ""
+            group = found.groups[k] if found.groups else ""
+            rows += [
+                [found.ids[k], repr(float(value)), found.name, name, model.name, text, group]
+                for name, value in zip(found.values, values, strict=True)
+                if np.isfinite(value)
+            ]
+    if not rows:
+        return {}
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([csv_cell(row[0]), row[1], *map(csv_cell, row[2:])] for row in rows)
+    return {"items.csv": file.getvalue()}

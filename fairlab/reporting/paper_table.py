@@ -1,0 +1,323 @@
+"""Table of runs for a paper: short names, a baseline row, fixed decimals, and marks for what differs beyond chance.
+
+Daggers compare a trained model with the model it started from, over the items that both were measured on and over
+seeds: the mean difference is divided by the root of its variance over seeds, plus that over items, which is taken from
+the intervals of the paired differences in the records. With one seed, or seeds that agree, the p-value is that of the
+paired bootstrap. The p-values of a column are adjusted by Holm's method.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from fairlab.metrics.bootstrap import Z
+from fairlab.metrics.significance import holm
+from fairlab.record import Comparison, Reading, Record
+from fairlab.reporting.headlines import title
+from fairlab.reporting.summary import ALPHA
+from fairlab.reporting.tables.comparing import CHANGE, Place, Side, sides_of
+from fairlab.reporting.tables.grouping import identity, over_seeds, settings_of
+from fairlab.reporting.tables.marks import marks_beside
+from fairlab.reporting.tables.method_table import measured_row, pairwise, wanted
+from fairlab.reporting.tables.rendering import Printed, latex, markdown
+from fairlab.types import FairlabError
+
+Spread = Literal["interval", "deviation", "none"]
+SPREADS = {
+    "interval": "In brackets: 95 % intervals over items and seeds.",
+    "deviation": "±: standard deviation over seeds.",
+    "none": "",
+}
+STRONG = 0.01  # p-value of a double dagger
+UNSAID = ("default", "none", "")  # values of settings that a name leaves out
+SHORT = re.compile(r"\(([^()]+)\)$")  # short name at the end of a method's title
+MOST = {"interval": 3, "deviation": 4, "none": 6}  # readings in one table; further ones go into another
+
+
+@dataclass
+class PaperRow:
+    """One method of a table.
+
+    Attributes:
+        name: Short name.
+        sides: Its model in every run.
+        readings: Readings of every run, by place.
+        changes: Changes from the model that the runs started from, by place.
+    """
+
+    name: str
+    sides: list[Side]
+    readings: dict[Place, list[Reading]] = field(default_factory=dict)
+    changes: dict[Place, list[Comparison]] = field(default_factory=dict)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Warnings about the readings of the row."""
+        found = {
+            mark: None
+            for place in self.readings
+            for side in self.sides
+            if place in side.readings
+            for mark in marks_beside(side.record, side.readings[place])
+        }
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """Rows of methods and columns of readings, printed for a paper.
+
+    Attributes:
+        rows: Rows in the order of the runs, the baseline first.
+        places: Readings of the columns.
+        best: For each reading, the name of the row that is better than every other beyond chance, if any.
+        p_values: Adjusted p-value of the change from the baseline, by name of the row and reading.
+        spread: What stands next to a mean.
+        decimals: Number of decimals; None takes two for values of 10 and more, else three.
+    """
+
+    rows: Sequence[PaperRow]
+    places: Sequence[Place]
+    best: Mapping[Place, str]
+    p_values: Mapping[tuple[str, Place], float]
+    spread: Spread
+    decimals: int | None
+
+    @property
+    def caption(self) -> str:
+        """Caption that says items, seeds, tests and adjustment."""
+        seeds = sorted({len(row.sides) for row in self.rows if row.changes or len(self.rows) == 1} or {1})
+        runs = f"{seeds[0]} seed{'s' * (seeds[0] > 1)}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
+        items = "; ".join(f"{title(self._first(place))}, n = {self._first(place).n:,}" for place in self.places)
+        said = [f"Means over {runs} of {items}.", SPREADS[self.spread]]
+        if self.p_values:
+            said.append(
+                "†, ‡: changed from the first row beyond chance, p < .05 and p < .01, paired by item and over seeds, "
+                "adjusted by Holm's method for all rows of a column."
+            )
+        if any(self.best.values()):
+            said.append("Bold: the best, if it differs beyond chance from every other (adjusted for all pairs).")
+        spoiled = {row.name: row.marks for row in self.rows if row.marks}
+        said += [f"{name}: {'; '.join(marks)}." for name, marks in spoiled.items()]
+        return " ".join(filter(None, said))
+
+    def to_latex(self, caption: str = "") -> str:
+        """Return the table in LaTeX (package booktabs), in parts of a few readings each.
+
+        Args:
+            caption: Caption in place of :attr:`caption`.
+        """
+        most = MOST[self.spread]
+        made = []
+        for part in (self.places[k : k + most] for k in range(0, len(self.places), most)):
+            named = map(self._first, part)
+            header = ["", *(" ".join(filter(None, (title(one), _direction(one)))) for one in named)]
+            said = caption or replace(self, places=part).caption
+            made.append(latex(header, self._cells(part), caption=said, width=16))
+        return "\n\n".join(made)
+
+    def to_markdown(self) -> str:
+        """Return the table in GitHub's Markdown, with its caption."""
+        header = ["", *(title(self._first(place)) for place in self.places)]
+        return f"{markdown(header, self._cells(self.places))}\n\n{self.caption}"
+
+    def _first(self, place: Place) -> Reading:
+        return next(row.readings[place][0] for row in self.rows if place in row.readings)
+
+    def _cells(self, places: Sequence[Place]) -> list[list[Printed]]:
+        return [
+            [
+                Printed(row.name),
+                *(Printed(self._shown(row, place), self.best.get(place) == row.name) for place in places),
+            ]
+            for row in self.rows
+        ]
+
+    def _shown(self, row: PaperRow, place: Place) -> str:
+        point = over_seeds(row.readings.get(place, []))
+        if point is None:
+            return "–"
+        values = [reading.value for reading in row.readings[place]]
+        digits = self._digits(place)
+        text = f"{point.value:.{digits}f}"
+        if self.spread == "interval":
+            text += f" [{point.low:.{digits}f}, {point.high:.{digits}f}]"
+        elif self.spread == "deviation" and point.n > 1:
+            text += f" ± {np.std(values, ddof=1):.{digits}f}"
+        p = self.p_values.get((row.name, place), 1.0)
+        return text + ("‡" if p < STRONG else "†" if p < ALPHA else "")
+
+    def _digits(self, place: Place) -> int:
+        if self.decimals is not None:
+            return self.decimals
+        largest = max(abs(r.value) for row in self.rows for r in row.readings.get(place, []))
+        return 2 if largest >= 10 else 3
+
+
+def paper_table(
+    records: Sequence[Record],
+    readings: Sequence[str] | None = None,
+    *,
+    baseline: bool = True,
+    spread: Spread = "interval",
+    decimals: int | None = None,
+) -> PaperTable:
+    """Return the table of finished runs; runs that differ only in their seed are one row.
+
+    Args:
+        records: Records of runs.
+        readings: Keys ``benchmark/subset/quantity`` of the columns; None selects all headline readings.
+        baseline: Whether the model that trainings started from is the first row, and daggers compare with it.
+        spread: ``interval``, ``deviation`` or ``none``.
+        decimals: Number of decimals; None chooses it by the size of the values of a column.
+
+    Raises:
+        FairlabError: No run has finished, none has such a reading, or a value is wrong.
+    """
+    if spread not in SPREADS:
+        raise FairlabError(f"spread must be {', '.join(SPREADS)}, not '{spread}'")
+    if decimals is not None and not 0 <= decimals <= 9:
+        raise FairlabError(f"decimals must be 0 to 9, not {decimals}")
+    done = [record for record in records if record.status == "finished"]
+    if not done:
+        raise FairlabError(f"none of the {len(records)} runs has finished; let one come to its end")
+    rows = _rows(done, baseline)
+    places = wanted([side for row in rows for side in row.sides], readings)
+    for row in rows:
+        for place in places:
+            if having := [side for side in row.sides if place in side.readings]:
+                row.readings[place] = [side.readings[place] for side in having]
+                row.changes[place] = [one for side in having if (one := _change(side, place)) is not None]
+    rows = [row for row in rows if row.readings]
+    return PaperTable(rows, places, _best(rows, places), _daggers(rows) if baseline else {}, spread, decimals)
+
+
+def _rows(records: Sequence[Record], baseline: bool) -> list[PaperRow]:
+    grouped: dict[tuple[str, ...], PaperRow] = {}
+    own: dict[tuple[str, ...], dict[str, str]] = {}
+    for record, settings in zip(records, settings_of(records), strict=True):
+        started = [Side(record, "before")] if baseline and "before" in record.phases else []
+        for side in [*started, *sides_of(record)]:
+            before = side.phase == "before"
+            name = _model(record) if before else short_name(record, side)
+            key = ("before", name) if before else (side.phase, *map("=".join, sorted(identity(record).items())))
+            seeds = [one.record.config.get("seed") for one in grouped[key].sides] if key in grouped else []
+            if key not in grouped:
+                grouped[key], own[key] = PaperRow(name, [side]), {} if before else settings
+            elif not before and record.config.get("seed") not in seeds:
+                grouped[key].sides.append(side)
+    _tell_apart([(row, own[key]) for key, row in grouped.items()])
+    return _distinct(sorted(grouped.values(), key=lambda row: row.sides[0].phase != "before"))
+
+
+def _tell_apart(rows: Sequence[tuple[PaperRow, Mapping[str, str]]]) -> None:
+    """Add to rows with the same name the settings in which they differ, except those at their default."""
+    names = [row.name for row, _ in rows]
+    for name in {name for name in names if names.count(name) > 1}:
+        alike = [(row, settings) for row, settings in rows if row.name == name]
+        keys = dict.fromkeys(key for _, settings in alike for key in settings if key != "experiment")
+        differing = [key for key in keys if len({settings.get(key) for _, settings in alike}) > 1]
+        for row, settings in alike:
+            told = [_setting(key, settings[key]) for key in differing if settings.get(key) not in (None, *UNSAID)]
+            row.name = f"{name} ({', '.join(told)})" if told else name
+
+
+def _setting(key: str, value: str) -> str:
+    """Return a setting in short: a class by its name, any other value after the last part of its key."""
+    if key.endswith("_target_"):
+        return value.rpartition(".")[2]
+    return f"{key.rpartition('.')[2]} {value}"
+
+
+def _distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:
+    seen: dict[str, int] = {}
+    for row in rows:
+        seen[row.name] = seen.get(row.name, 0) + 1
+        row.name += f" #{seen[row.name]}" if seen[row.name] > 1 else ""
+    return list(rows)
+
+
+def short_name(record: Record, side: Side) -> str:
+    """Return the short name of a model: its label, its method's, or the name of the model that was measured."""
+    if side.phase not in ("", "after"):
+        return side.phase
+    if method := record.provenance.get("method", {}).get("title"):
+        found = SHORT.search(method)
+        return found[1] if found else str(method)
+    if target := (record.config.get("method") or {}).get("_target_"):
+        return str(target).rpartition(".")[2]
+    return _model(record)
+
+
+def _model(record: Record) -> str:
+    name = (record.config.get("backbone") or {}).get("name") or record.config.get("model") or record.folder.name
+    return Path(str(name)).name if not isinstance(name, dict | list) else record.folder.name
+
+
+def _change(side: Side, place: Place) -> Comparison | None:
+    if side.phase != "after":
+        return None
+    return next((one for one in side.record.comparisons if one.phase == CHANGE and _place(one) == place), None)
+
+
+def _place(one: Comparison) -> Place:
+    return one.benchmark, one.subset, one.quantity
+
+
+def _daggers(rows: Sequence[PaperRow]) -> dict[tuple[str, Place], float]:
+    """Return the p-values of all changes from the baseline, adjusted among the rows of a column."""
+    found: dict[tuple[str, Place], float] = {}
+    for place in dict.fromkeys(place for row in rows for place in row.changes):
+        raw = {(row.name, place): change_p(row.changes[place]) for row in rows if row.changes.get(place)}
+        tested = {key: p for key, p in raw.items() if not math.isnan(p)}
+        found |= dict(zip(tested, holm(list(tested.values())).tolist(), strict=True))
+    return found
+
+
+def change_p(changes: Sequence[Comparison]) -> float:
+    r"""Return the two-sided p-value of no change over items and seeds, from the changes of the seeds' runs.
+
+    With S changes of mean d, :math:`t = d / \sqrt{s^2 / S + e^2}`: s is the deviation of the changes, and e the mean
+    standard error over the items, which the seeds share. Degrees of freedom are S - 1, the fewest. Changes that agree
+    are one computation, whose own p-value counts.
+    """
+    if len({(one.difference, one.low, one.high) for one in changes}) == 1:
+        return changes[0].p
+    from scipy.stats import t  # a second to import, which --help need not take
+
+    differences = np.array([one.difference for one in changes])
+    error = float(np.mean([(one.high - one.low) / (2 * Z) for one in changes]))
+    variance = float(differences.var(ddof=1)) / len(changes) + error**2
+    if not variance:
+        return math.nan
+    return float(2 * t.sf(abs(float(differences.mean())) / math.sqrt(variance), len(changes) - 1))
+
+
+def _best(rows: Sequence[PaperRow], places: Sequence[Place]) -> dict[Place, str]:
+    found = {}
+    for place in places:
+        column = {
+            row.name: measured_row({side.record.config.get("seed"): side for side in row.sides}, [place])[place]
+            for row in rows
+            if place in row.readings and not row.marks
+        }
+        if len(column) < 2 or any(math.isnan(one.distance) for one in column.values()):
+            continue
+        first = min(column, key=lambda name: column[name].distance)
+        p_values = pairwise(column)
+        pairs = [(first, other) for other in column if other != first]
+        if all(p_values.get(pair, p_values.get(pair[::-1], 1.0)) < ALPHA for pair in pairs):
+            found[place] = first
+    return found
+
+
+def _direction(reading: Reading) -> str:
+    """Return the ideal value, which says the direction without a word."""
+    return "" if reading.ideal is None else f"({reading.ideal:g})"

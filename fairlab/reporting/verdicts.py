@@ -1,0 +1,179 @@
+"""Verdicts on single readings: how large, then whether chance could give it, then whether it is shown to be even.
+
+The rules, which pages state:
+
+- Fewer than :data:`fairlab.metrics.bootstrap.FEWEST_ITEMS` items give neither an interval nor a verdict.
+- A reading with values on both sides of its ideal is *off* it if a test rejects the ideal: the benchmark's own, else
+  Student's t with the standard error of the reading's bootstrap interval.
+- An absolute value of estimates is above 0 for every model; only its own test says whether chance could give it. In
+  records older than such a test, the smallest adjusted p-value of the benchmark's tests of parts stands for it.
+- A mean of distances, a share of changed items or a cost has no such test: its size is said, and no more.
+- P-values are adjusted by Holm's method for all headline readings of a model.
+- A reading is *even* only if its 95 % interval lies within the margin of the ideal value, which the benchmark's class
+  states: two one-sided tests, each at 2.5 %. A p-value above .05 alone is *not shown*.
+
+The coverage of the intervals and the false-positive rates are simulated by ``experiments/judge/coverage.py``.
+
+Source: Schuirmann 1987, "A Comparison of the Two One-Sided Tests Procedure and the Power Approach".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fairlab.metrics.bootstrap import FEWEST_ITEMS, Z, expanded_interval, folded_interval
+from fairlab.metrics.significance import holm
+from fairlab.record import DATA, Reading, Record
+from fairlab.reporting.headlines import judging_rules, title
+from fairlab.reporting.questions import question
+from fairlab.reporting.summary import ALPHA
+from fairlab.reporting.tables.marks import marks_beside
+from fairlab.types import KEPT
+
+OFF, EVEN, OPEN, SIZE, FEW = "off", "even", "open", "size", "few"
+NOTE = (
+    "Off the ideal value: p < 0.05, adjusted by Holm's method for all headline readings of the model, by the "
+    "benchmark's own test or Student's t. Absolute values and gaps are above 0 for every model, so that only a test of "
+    "their own can say that chance could not give them. Even: the whole 95 % interval lies within the margin that the "
+    f"benchmark states. Fewer than {FEWEST_ITEMS} items give neither. Else nothing is shown, which is not evenness."
+)
+
+
+@dataclass(frozen=True)
+class ReadingVerdict:
+    """Verdict on one reading.
+
+    Attributes:
+        reading: Reading that is judged.
+        low, high: Bounds of its 95 % interval, corrected for few items or for folding; nan with too few items.
+        p: P-value of the ideal value; nan if there is no test.
+        margin: Largest distance from the ideal value that counts as none; None if no margin is set.
+        marks: Warnings about the model or the reading.
+    """
+
+    reading: Reading
+    low: float
+    high: float
+    p: float
+    margin: float | None
+    marks: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """``off``, ``even``, ``open`` (neither is shown), ``size`` (no test exists) or ``few`` (too few items)."""
+        ideal = self.reading.ideal
+        if ideal is None or math.isnan(self.low):
+            return SIZE if ideal is None else FEW
+        if self.margin is not None and ideal - self.margin < self.low and self.high < ideal + self.margin:
+            return EVEN
+        if math.isnan(self.p):
+            return SIZE
+        return OFF if self.p < ALPHA else OPEN
+
+    @property
+    def sentence(self) -> str:
+        """Answer in one sentence: value, distance and interval, then what is shown, then what spoils it."""
+        r, kind = self.reading, self.kind
+        ideal, margin = f"{r.ideal:g}", "no margin is set" if self.margin is None else f"{self.margin:g}"
+        interval = "" if kind == FEW else f" [{self.low:.4g}, {self.high:.4g}]"
+        size = f"{title(r)}{f', {r.phase}' if r.phase else ''}: {r.value:.4g}{interval}, ideal {ideal}"
+        p = f"p {self.p:.2g}"
+        said = {
+            FEW: f"{r.n} items are too few for an interval or a verdict",
+            EVEN: f"even, by a margin of {margin}",
+            OFF: f"off it beyond chance ({p})",
+            OPEN: f"chance could give this ({p}), and it is not shown to be even"
+            + (f", within {margin}" if self.margin is not None else f": {margin}"),
+            SIZE: "how far off is all that can be said, as no model can be expected to reach it",
+        }[kind]
+        spoiled = f". Of this model: {'; '.join(self.marks)}" if self.marks else ""
+        return f"{size}: {said}{spoiled}."
+
+
+def reading_verdicts(record: Record) -> list[ReadingVerdict]:
+    """Return the verdicts on the headline readings of a record that have an ideal value other than best usefulness."""
+    judged = [
+        r for r in record.readings if r.headline and r.phase != DATA and r.ideal is not None and question(r) != KEPT
+    ]
+    found: list[ReadingVerdict] = []
+    for phase in dict.fromkeys(reading.phase for reading in judged):
+        some = [_finding(record, reading) for reading in judged if reading.phase == phase]
+        tested = [one for one in some if not math.isnan(one.p)]
+        adjusted = dict(zip(map(id, tested), holm([one.p for one in tested]), strict=True))
+        found += [replace(one, p=float(adjusted[id(one)])) if id(one) in adjusted else one for one in some]
+    return found
+
+
+def summed_up(found: Sequence[ReadingVerdict]) -> str:
+    """Return one sentence on all verdicts of a record."""
+    count = {kind: sum(one.kind == kind for one in found) for kind in (OFF, EVEN, OPEN, SIZE, FEW)}
+    parts = [
+        f"{count[OFF] or 'none'} {_is(count[OFF])} off the ideal value beyond chance",
+        f"{count[EVEN] or 'none'} {_is(count[EVEN])} shown to be even",
+    ]
+    parts += [f"{count[OPEN]} {_is(count[OPEN])} not shown to be either"] if count[OPEN] else []
+    parts += [f"{count[SIZE]} can only be said in size"] if count[SIZE] else []
+    parts += [f"{count[FEW]} {_is(count[FEW])} over too few items"] if count[FEW] else []
+    spoiled = list(dict.fromkeys(mark for one in found for mark in one.marks))
+    of = f" ({'; '.join(spoiled)})" if spoiled else ""
+    several = "reading" if len(found) == 1 else "readings"
+    return f"Of {len(found)} headline {several} of bias{of}, {', '.join(parts[:-1])} and {parts[-1]}."
+
+
+def corrected_interval(record: Record, reading: Reading) -> tuple[float, float]:
+    """Return the interval to print for a reading; nan for both bounds if its items are too few."""
+    one = _finding(record, reading)
+    return one.low, one.high
+
+
+def two_sided_ideal(reading: Reading) -> bool:
+    """Return whether readings may lie on both sides of the ideal value."""
+    info = judging_rules(reading)
+    return reading.ideal is not None and (info is None or reading.ideal not in (info.low, info.high))
+
+
+def _finding(record: Record, reading: Reading) -> ReadingVerdict:
+    info = judging_rules(reading)
+    margin, marks = info.margin if info else None, tuple(marks_beside(record, reading))
+    if info is not None and info.folded:
+        p = _own_p(record, reading)
+        low, high = folded_interval(reading.value, reading.low, reading.high, p)
+        return ReadingVerdict(reading, low, high, p, margin, marks)
+    if reading.n < FEWEST_ITEMS:
+        return ReadingVerdict(reading, math.nan, math.nan, math.nan, margin, marks)
+    low, high = expanded_interval(reading.value, reading.low, reading.high, reading.n)
+    if info is not None:  # a correction leads to no value that cannot be
+        low = low if info.low is None else max(low, info.low)
+        high = high if info.high is None else min(high, info.high)
+    p = math.nan
+    if two_sided_ideal(reading):
+        p = reading.p if reading.p is not None else _t_test(reading)
+    return ReadingVerdict(reading, low, high, p, margin, marks)
+
+
+def _own_p(record: Record, reading: Reading) -> float:
+    """Return the p-value of a folded reading, or the smallest adjusted one of its parts; nan if neither exists."""
+    if reading.p is not None:
+        return reading.p
+    place = (reading.phase, reading.benchmark)
+    parts = [one for one in record.readings if (one.phase, one.benchmark) == place and one.p_holm is not None]
+    return min((one.p_holm for one in parts if one.p_holm is not None), default=math.nan)
+
+
+def _t_test(reading: Reading) -> float:
+    """Return the p-value of the ideal value, by Student's t with the standard error of the reading's interval."""
+    from scipy.stats import t  # a second to import, which --help need not take
+
+    if reading.ideal is None:
+        return math.nan
+    error = (reading.high - reading.low) / (2 * Z) * math.sqrt(reading.n / (reading.n - 1))
+    distance = abs(reading.value - reading.ideal)
+    if not error:
+        return 1.0 if not distance else 0.0
+    return float(2 * t.sf(distance / error, reading.n - 1))
+
+
+def _is(count: int) -> str:
+    return "are" if count > 1 else "is"

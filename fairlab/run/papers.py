@@ -1,0 +1,71 @@
+"""``fairlab table RUNS...`` and ``fairlab cite RUN...``: tables, citations and methods of runs for a paper."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairlab.checks.escapes import print_escaped
+from fairlab.files import write_whole
+from fairlab.record import Record
+from fairlab.run.command_line import cli
+from fairlab.types import FairlabError
+
+TABLE = (
+    "A table of runs for a paper: runs that differ only in their seed are one row, after the model they started from."
+)
+CITE = "What to cite of runs (methods, benchmarks, data, models and fairlab), as BibTeX, or how they were made."
+
+
+def table(arguments: Sequence[str]) -> None:
+    """Print the table of the runs below folders, or write it to a file; bad input ends in one sentence."""
+    parser = argparse.ArgumentParser(prog="fairlab table", description=TABLE)
+    parser.add_argument("runs", metavar="RUNS", nargs="+", type=Path, help="a folder with runs at any depth")
+    parser.add_argument("--latex", action="store_true", help="LaTeX for the package booktabs; else Markdown")
+    parser.add_argument("--readings", nargs="+", metavar="KEY", help="keys as in metrics.json, without the phase")
+    parser.add_argument("--spread", default="interval", metavar="WHAT", help="interval (default), deviation or none")
+    parser.add_argument("--decimals", type=int, metavar="N", help="decimals of all values; by default 2 or 3")
+    parser.add_argument("--no-baseline", action="store_true", help="without the model that trainings started from")
+    parser.add_argument("--caption", default="", help="caption instead of the one that says n, seeds and tests")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="a new file for the table")
+    chosen = parser.parse_args(arguments)
+    with cli.one_sentence_without_hydra():
+        from fairlab.reporting.paper_table import paper_table
+
+        records = _records(chosen.runs, chosen.output)
+        more = {"baseline": not chosen.no_baseline, "spread": chosen.spread, "decimals": chosen.decimals}
+        found = paper_table(records, chosen.readings, **more)
+        _give(found.to_latex(chosen.caption) if chosen.latex else found.to_markdown(), chosen.output)
+
+
+def cite(arguments: Sequence[str]) -> None:
+    """Print BibTeX of runs, or a paragraph on how they were made, or write it; bad input ends in one sentence."""
+    parser = argparse.ArgumentParser(prog="fairlab cite", description=CITE)
+    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="a folder of a run, or of runs")
+    parser.add_argument("--methods", action="store_true", help="LaTeX on how the runs were made, with command lines")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="a new file")
+    chosen = parser.parse_args(arguments)
+    with cli.one_sentence_without_hydra():
+        from fairlab.reporting.citing import bibtex, methods_paragraph
+
+        records = _records(chosen.runs, chosen.output)
+        _give(methods_paragraph(records) if chosen.methods else bibtex(records), chosen.output)
+
+
+def _records(folders: Sequence[Path], output: Path | None) -> list[Record]:
+    from fairlab.reporting.tables.grouping import records_below
+
+    if output and output.exists():
+        raise FairlabError(f"{output} is there already; give another --output")
+    return [record for folder in folders for record in records_below(folder)]
+
+
+def _give(text: str, output: Path | None) -> None:
+    """Print a text, or write it to a file and print its path."""
+    if output is None:
+        print_escaped(text.rstrip("\n"))
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(output, text.rstrip("\n") + "\n")
+    print_escaped(f"written: {output}")
