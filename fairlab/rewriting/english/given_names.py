@@ -18,15 +18,18 @@ BEFORE_FIRST_NAMES = frozenset(
     "uncle aunt auntie brother sister father mother grandpa grandma granny king queen prince princess sir dame lady "
     "lord saint cousin little young old poor dear pope emperor empress nurse".split()
 )
+DATES = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
+    "september october november december".split()
+)
 # Capitalised words, as at the start of sentences and in titles, that are not part of a name.
-_NO_NAMES = frozenset(
+_NO_NAMES = DATES | frozenset(
     """
     the a an this that these those my your his her its our their and or but nor so yet for in on at of by with from to
     as if when while where who what why how after before since because although though then now here there once until
     he she it they we you i is are was were did does do has have had can will would could should may might must not no
     yes oh ah hi hello dear hey well thanks thank both all every each some any one two three like said says asked told
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
-    october november december poor little young old meet meanwhile later today yesterday tomorrow also even only just
+    poor little young old meet meanwhile later today yesterday tomorrow also even only just
     """.split()
 )
 
