@@ -22,7 +22,7 @@ from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import fold
-from fairlab.text.view import Edit, View, is_bare
+from fairlab.text.view import Edit, View, is_plain
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
@@ -120,7 +120,7 @@ class LexicalRules:
 
     def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
-        if is_bare(text) and not (text.isupper() or text.islower()):
+        if is_plain(text) and not (text.isupper() or text.islower()):
             return self._run_read(text, None, table, target, source)
         view = read_cased(text)
         return self._run_read(view.text, view, table, target, source)
@@ -130,6 +130,8 @@ class LexicalRules:
     ) -> str:
         """Return the original form of a text as it is read, rewritten; no view means that it is read unchanged."""
         words = split_words(text)
+        if text.isascii() and listed.keys().isdisjoint(words):  # cheaper than the following search
+            return view.original if view else text
         table = listed if text.isascii() or all(map(str.isascii, words)) else WithAccents(listed)
         hits = list(compress(range(0, 2 * len(words), 2), map(table.__contains__, words)))
         if not hits:
@@ -138,8 +140,10 @@ class LexicalRules:
         work = _Work(self, pieces, target, source)
         if target and target != NEUTRAL:
             others = [place for place in hits if not table[pieces[place]].neutral]
-            shown = any(work.shows(place, table[pieces[place]]) for place in others)
-            if len(others) < len(hits) and (shown or self._several_people(pieces, hits[0])):
+            if len(others) < len(hits) and (
+                any(work.shows(place, table[pieces[place]]) for place in others)
+                or self._several_people(pieces, hits[0])
+            ):
                 hits = others
         kept = protected_spans(text, quotations=self.keep_quotations)
         spans = piece_spans(pieces) if kept or (view and not view.is_unchanged) else []
