@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairlab.lexicons.names import find_name
+from fairlab.rewriting.english.people import is_role
 
 # A name after one of these is a surname ("Mr. James"), unless another follows ("Mr. James Smith").
 BEFORE_SURNAMES = frozenset(
     "mr mrs ms miss mx dr prof professor president senator justice judge mayor governor captain colonel general major "
-    "sergeant lieutenant officer detective inspector coach congressman congresswoman st saint mt mount lake fort port "
+    "sergeant lieutenant officer detective inspector coach congressman congresswoman rev reverend sen gov madam madame "
+    "monsieur herr frau st saint mt mount lake fort port "
     "van von de da do dos das del della di du la le al bin ibn".split()
 )
 # A name after one of these is a first name, even if no surname follows: "Uncle James", "King James".
@@ -167,3 +169,11 @@ def is_demonym(word: str) -> bool:
     """Return whether a capitalised word names a person's origin: *Spaniard Juan Carlos*."""
     folded = word.casefold()
     return len(word) > 5 and folded.endswith(("ian", "iard", "ese", "german", "mexican")) and find_name(word) is None
+
+
+def without_role(beside: Neighbours) -> Neighbours:
+    """Return the neighbours of a name without a role or an origin before it: *Deputy Hal Norton*, *Spaniard Juan*."""
+    told = is_role(beside.before.casefold()) or is_demonym(beside.before)
+    if not told or beside.follows_title or beside.follows_thing:
+        return beside
+    return replace(beside, before="", gap_before="")
