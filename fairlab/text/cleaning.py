@@ -40,7 +40,11 @@ _BULLET = re.compile(r"[ \t]*(?:[-*+•‣·–—][ \t]+|[-–—](?=[^\W\d_]))
 _OPENS = re.compile(r"[\"'(*_]*[A-Z]")
 _RULE = re.compile(r"[ \t]*(?:[-=*_~#][ \t]*){3,}$")
 _CUE = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3} --> .*$")
-_HYPHENATED = re.compile(r"\b([A-Za-z]+(?:-[A-Za-z]+)*)-[ \t]*\r?\n[ \t]*(?=[a-z])")
+# No word is split before one of these; the hyphen is a dash then.
+_HYPHENATED = re.compile(
+    r"\b([A-Za-z]+(?:-[A-Za-z]+)*)-[ \t]*\r?\n[ \t]*"
+    r"(?=[a-z])(?!(?:the|and|but|if|for|with|that|they|she|which|who|when|because)\b)"
+)
 # After these, the hyphen at the end of a line belongs to the word: *ex-wife*, *step-mother*.
 _HYPHEN_STAYS = frozenset("ex half step great grand non anti pro co mid all self well year".split())
 
