@@ -47,9 +47,9 @@ PLACES = frozenset(
     "springs way drive lane boulevard plaza highway parkway freeway court terrace "
     "enterprises industries associates collection archive archives".split()
 )
-# A name after one of these is part of the name of a place, storm or church; after an article, a thing ("the Oscar").
+# A name after one of these is part of the name of a place, storm, church or being; after an article, a thing ("the Oscar").
 _BEFORE_THINGS = frozenset(
-    "san santa santo los las hurricane cyclone typhoon storm cape isle fort ft mount mt lake st port".split()
+    "san santa santo los las hurricane cyclone typhoon storm cape isle fort ft mount mt lake st port virgin".split()
 )
 _STORMS = frozenset("hurricane cyclone typhoon storm".split())
 _ARTICLES = frozenset(("the", "a", "an"))
