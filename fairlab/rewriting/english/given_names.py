@@ -47,7 +47,7 @@ PLACES = frozenset(
     "springs way drive lane boulevard plaza highway parkway freeway court terrace "
     "enterprises industries associates collection archive archives".split()
 )
-# A name after one of these is part of the name of a place, storm, church or being; after an article, a thing ("the Oscar").
+# A name after one of these is part of the name of a place, storm, church or saint; after an article, a thing ("Oscar").
 _BEFORE_THINGS = frozenset(
     "san santa santo los las hurricane cyclone typhoon storm cape isle fort ft mount mt lake st port virgin".split()
 )
