@@ -24,7 +24,7 @@ _BREAKS = {"br": "\n", **dict.fromkeys(_BLOCK.split(), "\n\n")}
 _CLUSTER = re.compile(r"[^\W\d_][\u0300-\u036f]+")
 _VARIANT = re.compile(r"[\ufb00-\ufb06\uff01-\uff5e\u2102-\u2138\u24b6-\u24e9\U0001d400-\U0001d7ff]")
 _NOTE = re.compile(r"(?<=[^\W\d_])[\u00b9\u00b2\u00b3\u2070-\u2089]+")
-_FOOTNOTE = re.compile(r"(?<=[^\s\[(])\[(?:\d{1,3}|[a-z]|note \d{1,2}|citation\s+needed)\](?!\()")
+_FOOTNOTE = re.compile(r"(?<=[^\s\[(])\[(?:\d{1,3}|[a-z]|(?i:note \d{1,2}|citation\s+needed))\](?!\()")
 _SOFT_BREAK = re.compile(r"\u00ad[ \t]*\r?\n[ \t]*")
 _UNSEEN = re.compile(r"[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
 _PICTURE = re.compile(
@@ -40,7 +40,11 @@ _BULLET = re.compile(r"[ \t]*(?:[-*+•‣·–—][ \t]+|[-–—](?=[^\W\d_]))
 _OPENS = re.compile(r"[\"'(*_]*[A-Z]")
 _RULE = re.compile(r"[ \t]*(?:[-=*_~#][ \t]*){3,}$")
 _CUE = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3} --> .*$")
-_HYPHENATED = re.compile(r"\b([A-Za-z]+(?:-[A-Za-z]+)*)-[ \t]*\r?\n[ \t]*(?=[a-z])")
+# No word is split before one of these; the hyphen is a dash then.
+_HYPHENATED = re.compile(
+    r"\b([A-Za-z]+(?:-[A-Za-z]+)*)-[ \t]*\r?\n[ \t]*"
+    r"(?=[a-z])(?!(?:the|and|but|if|for|with|that|they|she|which|who|when|because)\b)"
+)
 # After these, the hyphen at the end of a line belongs to the word: *ex-wife*, *step-mother*.
 _HYPHEN_STAYS = frozenset("ex half step great grand non anti pro co mid all self well year".split())
 

@@ -19,7 +19,8 @@ from fairlab.text.cleaning import clean
 # First character that requires cleaning. Most texts do not have one, and then this search is the only cost.
 _UNUSUAL = re.compile(
     r"""[^A-Za-z0-9 ,':À-ÖØ-öø-ž£…]
-    (?:(?<=[^.!?;()"$#@/–—-])  # any sign but these, which are usual by themselves:
+    (?:(?<=[^.!?;()"$#@/–—`&-])  # any sign but these, which are usual by themselves:
+    |(?<=&)(?!\ )  # not before a blank
     |(?<=\A[-–—#])  # at the start of a text
     |(?<=\w-)(?=\s|\Z)|(?<=\s-)\w|(?<=[^\w\s]--)\w  # at one end of a word
     |(?<=\w\w\.)[A-Z]|(?<=\w[!?;)"(])\w|(?<=\w\$)  # between two words
@@ -149,7 +150,7 @@ class View:
         return _UNSEEN.sub("", hidden) + blank
 
 
-def is_bare(text: str) -> bool:
+def _is_bare(text: str) -> bool:
     """Return whether a text consists of words, single blanks, commas, colons, apostrophes and final full stops.
 
     Such a text is read unchanged; this is faster to tell than with a pattern, and true of most sentences.
@@ -161,9 +162,9 @@ def is_bare(text: str) -> bool:
     return stopped and text[:1] != " " and text[-1:] != " "
 
 
-def _is_plain(text: str) -> bool:
+def is_plain(text: str) -> bool:
     """Return whether a quick check shows that a text can be read unchanged."""
-    return is_bare(text) or (_UNUSUAL.search(text) is None and "  " not in text and text.strip(" ") == text)
+    return _is_bare(text) or (_UNUSUAL.search(text) is None and "  " not in text and text.strip(" ") == text)
 
 
 @lru_cache(maxsize=64)
@@ -177,7 +178,7 @@ def read_view(text: str) -> View:
         >>> view.write([Edit(8, 11, "his")])
         'We kept <b>his</b>\nold photographs.'
     """
-    if _is_plain(text):
+    if is_plain(text):
         return View(text, text)
     read_as, starts, ends = clean(text)
     if read_as == text:

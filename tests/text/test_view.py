@@ -28,6 +28,7 @@ SIGNS = st.lists(st.sampled_from(PIECES)).map("".join)
         ("1\n00:00:01,000 --> 00:00:02,000\nShe left\nearly.", "She left early."),
         ("his hus-\nband, an ex-\nsoldier", "his husband, an ex-soldier"),
         ("mother-in-\nlaw", "mother-in-law"),
+        ("so we look-\nif you want", "so we look - if you want"),
         ("**her** _book_ [her page](http://x.org/y)", "her book her page"),
         ("\ufeffShe\u00ad left\u200b", "She left"),
         ("Jose\u0301 and 𝐒𝐡𝐞", "José and She"),

@@ -134,3 +134,18 @@ def is_known(word: str) -> bool:
     from lemminflect import getAllLemmas
 
     return bool(getAllLemmas(word))
+
+
+# Verbs whose past form is the same.
+_UNCHANGED_VERBS = frozenset("bet burst cast cost cut hit hurt let put quit read rid set shed shut spread".split())
+
+
+def is_bare_noun(word: str) -> bool:
+    """Return whether a word is a noun in the singular, and neither an adverb nor the past form of a verb."""
+    from lemminflect import getAllLemmas
+
+    lemmas = getAllLemmas(word)
+    verbs = lemmas.get("VERB", ())
+    if "ADV" in lemmas or word in _UNCHANGED_VERBS:
+        return False
+    return word in lemmas.get("NOUN", ()) and all(verb == word for verb in verbs)

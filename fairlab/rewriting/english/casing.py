@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from fairlab.lexicons.names import find_name, load_names
-from fairlab.rewriting.english.agreement import is_known
+from fairlab.lexicons.names import find_name, load_names, load_not_people
+from fairlab.rewriting.english.agreement import is_bare_noun, is_known
 from fairlab.rewriting.english.given_names import BEFORE_SURNAMES
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED
 from fairlab.text.cleaning import PARAGRAPH
@@ -19,6 +19,9 @@ FEWEST = 3  # minimum number of words for changing the case of a paragraph: shor
 _WORD = re.compile(r"[^\W\d_]+")
 _STARTS = re.compile(r"(?:^|[.!?…]['\")\]]* |\u2029)[\"'(\[]*([^\W\d_])")
 _TITLES = BEFORE_SURNAMES - frozenset("major general von van de da do dos das del della di du la le al bin ibn".split())
+_TITLES |= frozenset("san santa".split())
+_NUMERALS = frozenset("ii iii iv".split())
+_AFTER_SURNAMES = _NUMERALS | {"jr", "sr"}
 
 
 @dataclass(frozen=True)
@@ -73,21 +76,36 @@ def _sentence_case(text: str) -> str:
     """Return a lower-case text with the capitals that can be inferred."""
     letters, known = list(text), capitalised()
     places = [match.start(1) for match in _STARTS.finditer(text)]
-    named = -1
+    named, last = -1, ""
     for match in _WORD.finditer(text):
         start, word = match.start(), match[0]
-        follows = named == start - 1 and text[named] == " "
+        gap = text[named:start] if named >= 0 else ""
+        after_title = last in _TITLES and gap in (" ", ". ")
+        follows = gap == " " or (gap == ". " and (after_title or len(last) == 1))
         if not (follows or word in known or not word.isascii()):
             continue
         title = word in _TITLES
-        name = _is_name(word, text, match.end()) or (follows and _may_be_surname(word))
+        name = _is_name(word, text, match.end()) or (follows and _continues_name(word, text[match.end() :][:1]))
         if name or title or word == "i":
-            places.append(start)
+            places += range(start, match.end() if word in _NUMERALS else start + 1)
         if name or title:
-            named = match.end()
+            named, last = match.end(), word
     for place in places:
         letters[place] = letters[place].upper()
+    for match in _longer_names().finditer(text):
+        letters[match.start() : match.end()] = _written()[match[0]]
     return "".join(letters)
+
+
+@cache
+def _written() -> dict[str, str]:
+    """Return the names of things that consist of several words, by their form in lower case."""
+    return {name.lower(): name for name in load_not_people() if " " in name}
+
+
+@cache
+def _longer_names() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(_written(), key=len, reverse=True)))})(?!\w)")
 
 
 @cache
@@ -99,13 +117,31 @@ def capitalised() -> frozenset[str]:
 def _is_name(word: str, text: str, end: int) -> bool:
     """Return whether a lower-case word is a first name; a name that is also a word must precede a surname."""
     known = find_name(word)
-    if known is None or not known.other_sense:
-        return known is not None
+    if known is None or known.other_sense == "rarely":
+        return False
+    if not known.other_sense or not is_known(word):
+        return True
     following = _WORD.match(text, end + 1)
-    return following is not None and text[end] == " " and len(following[0]) > 3 and _may_be_surname(following[0])
+    if following is None or text[end] != " ":
+        return False
+    if len(following[0]) == 1:
+        return text[following.end() :][:1] == "."
+    return len(following[0]) > 3 and _is_surname(following[0])
 
 
-def _may_be_surname(word: str) -> bool:
+def _continues_name(word: str, after: str) -> bool:
+    """Return whether a lower-case word directly after a name belongs to it: an initial, a surname or a noun (*stone*).
+
+    Args:
+        word: Word to judge.
+        after: Character after the word.
+    """
+    if len(word) == 1:
+        return after == "." or word not in "aio"
+    return word in _AFTER_SURNAMES or _is_surname(word) or (len(word) > 3 and is_bare_noun(word))
+
+
+def _is_surname(word: str) -> bool:
     """Return whether a lower-case word may be a surname: listed as one, or absent from the dictionary."""
     known = find_name(word)
     if known is not None:

@@ -18,6 +18,7 @@ from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, BEFORE_SUR
 from fairlab.rewriting.english.people import is_person
 from fairlab.rewriting.english.pronouns import POSSESSIVE, case_by_syntax
 from fairlab.rewriting.english.syntax import SUBJECTS
+from fairlab.rewriting.english.things import has_article, is_date
 from fairlab.types import NEUTRAL
 
 _REFLEXIVE = frozenset("himself herself themself themselves".split())
@@ -45,6 +46,7 @@ class Weights:
     gender: float = 1.0  # is known to have the pronoun's gender, not only by a doubtful name
     place: float = 1.0  # a name of unknown gender after *in*, *at*, *from*, *to* or *of*
     noun: float = 3.0  # was mentioned by a common noun
+    article: float = 3.0  # a name of unknown gender with an article: *the Bunte*, *no Jet*
     relative: float = 6.0  # the pronoun is in a relative clause about the person
 
 
@@ -95,7 +97,7 @@ class Coreference:
         self._read()
 
     def _read(self) -> None:
-        names = _name_runs(self.doc, self.adjectives)
+        names = _name_runs(self.doc, self.adjectives, self.attributes)
         inside = {token.i: run for run in names for token in run}
         waiting: list[tuple[Any, Person]] = []
         for token in self.doc:
@@ -256,6 +258,7 @@ class Coreference:
         score += weights.gender * (bool(person.attribute) and not person.is_doubtful)
         score -= weights.place * (not person.attribute and token.dep_ == "pobj" and token.head.lower_ in _PLACING)
         score -= weights.noun * (token.tag_ in ("NN", "NNS"))
+        score -= weights.article * (not person.attribute and has_article(token))
         score += weights.relative * _tells_of(token, pronoun)
         if pronoun.lower_ in _POSSESSIVE | _REFLEXIVE and subject and token.head.is_ancestor(pronoun):
             score += weights.own_clause
@@ -364,17 +367,15 @@ def _is_definite(token: Any) -> bool:
     return not determiners or any(word in ("the", "this", "that") for word in determiners)
 
 
-def _name_runs(doc: Any, adjectives: Container[int]) -> list[list[Any]]:
-    """Return uninterrupted runs of proper nouns, including titles."""
+def _name_runs(doc: Any, adjectives: Container[int], marked: Container[int]) -> list[list[Any]]:
+    """Return uninterrupted runs of proper nouns, including titles, except dates."""
     runs: list[list[Any]] = []
-    for token in doc:
-        if token.tag_ not in ("NNP", "NNPS") or token.idx in adjectives:
-            continue
+    for token in (one for one in doc if one.tag_ in ("NNP", "NNPS") and one.idx not in adjectives):
         if runs and runs[-1][-1].i == token.i - 1:
             runs[-1].append(token)
         else:
             runs.append([token])
-    return runs
+    return [run for run in runs if len(run) > 1 or run[0].idx in marked or not is_date(run[0])]
 
 
 def _quoted(doc: Any) -> list[bool]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairlab.lexicons.names import find_name
+from fairlab.rewriting.english.people import is_role
 
 # A name after one of these is a surname ("Mr. James"), unless another follows ("Mr. James Smith").
 BEFORE_SURNAMES = frozenset(
     "mr mrs ms miss mx dr prof professor president senator justice judge mayor governor captain colonel general major "
-    "sergeant lieutenant officer detective inspector coach congressman congresswoman st saint mt mount lake fort port "
+    "sergeant lieutenant officer detective inspector coach congressman congresswoman rev reverend sen gov madam madame "
+    "monsieur herr frau st saint mt mount lake fort port "
     "van von de da do dos das del della di du la le al bin ibn".split()
 )
 # A name after one of these is a first name, even if no surname follows: "Uncle James", "King James".
@@ -18,15 +20,18 @@ BEFORE_FIRST_NAMES = frozenset(
     "uncle aunt auntie brother sister father mother grandpa grandma granny king queen prince princess sir dame lady "
     "lord saint cousin little young old poor dear pope emperor empress nurse".split()
 )
+DATES = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
+    "september october november december".split()
+)
 # Capitalised words, as at the start of sentences and in titles, that are not part of a name.
-_NO_NAMES = frozenset(
+_NO_NAMES = DATES | frozenset(
     """
     the a an this that these those my your his her its our their and or but nor so yet for in on at of by with from to
     as if when while where who what why how after before since because although though then now here there once until
     he she it they we you i is are was were did does do has have had can will would could should may might must not no
     yes oh ah hi hello dear hey well thanks thank both all every each some any one two three like said says asked told
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
-    october november december poor little young old meet meanwhile later today yesterday tomorrow also even only just
+    poor little young old meet meanwhile later today yesterday tomorrow also even only just
     """.split()
 )
 
@@ -42,9 +47,9 @@ PLACES = frozenset(
     "springs way drive lane boulevard plaza highway parkway freeway court terrace "
     "enterprises industries associates collection archive archives".split()
 )
-# A name after one of these is part of the name of a place, storm or church; after an article, a thing ("the Oscar").
+# A name after one of these is part of the name of a place, storm, church or saint; after an article, a thing ("Oscar").
 _BEFORE_THINGS = frozenset(
-    "san santa santo los las hurricane cyclone typhoon storm cape isle fort ft mount mt lake st port".split()
+    "san santa santo los las hurricane cyclone typhoon storm cape isle fort ft mount mt lake st port virgin".split()
 )
 _STORMS = frozenset("hurricane cyclone typhoon storm".split())
 _ARTICLES = frozenset(("the", "a", "an"))
@@ -164,3 +169,11 @@ def is_demonym(word: str) -> bool:
     """Return whether a capitalised word names a person's origin: *Spaniard Juan Carlos*."""
     folded = word.casefold()
     return len(word) > 5 and folded.endswith(("ian", "iard", "ese", "german", "mexican")) and find_name(word) is None
+
+
+def without_role(beside: Neighbours) -> Neighbours:
+    """Return the neighbours of a name without a role or an origin before it: *Deputy Hal Norton*, *Spaniard Juan*."""
+    told = is_role(beside.before.casefold()) or is_demonym(beside.before)
+    if not told or beside.follows_title or beside.follows_thing:
+        return beside
+    return replace(beside, before="", gap_before="")

@@ -1,7 +1,7 @@
 """Lexical mode of the rule rewriter: the same words and grammar, from neighbouring words instead of a parse.
 
-Limits compared with the parse: verbs coordinated at a distance (*he gets up early and mostly walks*) keep their
-form unless the next word shows a verb, and words with another sense change only if a neighbour shows the sense.
+Limits: verbs coordinated at a distance (*he gets up early and mostly walks*) keep their form unless the next word
+shows a verb, and words with another sense change only if a neighbour shows the sense.
 """
 
 from __future__ import annotations
@@ -12,7 +12,13 @@ from itertools import compress
 from fairlab.rewriting.english.agreement import article, possessive
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.edits import recase
-from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name, whole_name
+from fairlab.rewriting.english.given_names import (
+    BEFORE_FIRST_NAMES,
+    Neighbours,
+    is_first_name,
+    whole_name,
+    without_role,
+)
 from fairlab.rewriting.english.lexical_actions import Action, WithAccents, join_alternatives, surfaces
 from fairlab.rewriting.english.lexical_agreement import MODALS, agree
 from fairlab.rewriting.english.people import is_people, is_person
@@ -22,7 +28,7 @@ from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import fold
-from fairlab.text.view import Edit, View, is_bare
+from fairlab.text.view import Edit, View, is_plain
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
@@ -91,11 +97,9 @@ class LexicalRules:
             return Action("same", "", sense) if target != NEUTRAL and sense.pos != "name" else None
         if sense.pos == "pronoun":
             return self._pronoun_action(surface, sense, target)
-        if sense.attribute == NEUTRAL and surface.casefold() not in self.returning:
-            return None
         if sense.pos == "name":
             return Action("name", "", sense) if surface[:1].isupper() and self.swap_names else None
-        if sense.entry is None:
+        if sense.entry is None or (sense.attribute == NEUTRAL and surface.casefold() not in self.returning):
             return None
         listed = sense.entry.forms[self.vocabulary.column(sense.attribute)]
         new = recase(surface, listed, self.vocabulary.form(sense.entry, target))
@@ -120,7 +124,7 @@ class LexicalRules:
 
     def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
-        if is_bare(text) and not (text.isupper() or text.islower()):
+        if is_plain(text) and not (text.isupper() or text.islower()):
             return self._run_read(text, None, table, target, source)
         view = read_cased(text)
         return self._run_read(view.text, view, table, target, source)
@@ -130,6 +134,8 @@ class LexicalRules:
     ) -> str:
         """Return the original form of a text as it is read, rewritten; no view means that it is read unchanged."""
         words = split_words(text)
+        if text.isascii() and listed.keys().isdisjoint(words):  # cheaper than the following search
+            return view.original if view else text
         table = listed if text.isascii() or all(map(str.isascii, words)) else WithAccents(listed)
         hits = list(compress(range(0, 2 * len(words), 2), map(table.__contains__, words)))
         if not hits:
@@ -138,8 +144,10 @@ class LexicalRules:
         work = _Work(self, pieces, target, source)
         if target and target != NEUTRAL:
             others = [place for place in hits if not table[pieces[place]].neutral]
-            shown = any(work.shows(place, table[pieces[place]]) for place in others)
-            if len(others) < len(hits) and (shown or self._several_people(pieces, hits[0])):
+            if len(others) < len(hits) and (
+                any(work.shows(place, table[pieces[place]]) for place in others)
+                or any(is_people(word.lower()) for word in pieces[: hits[0] : 2])
+            ):
                 hits = others
         kept = protected_spans(text, quotations=self.keep_quotations)
         spans = piece_spans(pieces) if kept or (view and not view.is_unchanged) else []
@@ -158,9 +166,6 @@ class LexicalRules:
         return view.write(
             Edit(*span, new) for span, new in zip(spans, pieces, strict=True) if new != text[slice(*span)]
         )
-
-    def _several_people(self, pieces: list[str], place: int) -> bool:
-        return any(is_people(word.lower()) for word in pieces[:place:2])
 
 
 class _Work:
@@ -306,7 +311,7 @@ class _Work:
         """Return whether a listed name is a first name here."""
         vocabulary = self.rules.vocabulary
         known = vocabulary.names.get(fold(self.pieces[place]))
-        beside = self.beside(place)
+        beside = without_role(self.beside(place))
         following = self.word(place + 2).lower()
         says = (
             following in ("said", "was", "is", "had", "has", "s", "would", "says", "asked")

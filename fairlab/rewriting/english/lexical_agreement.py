@@ -104,7 +104,7 @@ def _agree_coordinated(pieces: list[str], verb: int) -> None:
 
 
 def _is_base(word: str) -> bool:
-    """Return whether a word can be a present-tense verb without an ending."""
+    """Return whether a word is a present-tense verb without an ending, and no past form: *fall*, but not *fell*."""
     from lemminflect import getAllLemmas
 
-    return word in getAllLemmas(word, upos="VERB").get("VERB", ())
+    return getAllLemmas(word, upos="VERB").get("VERB", ()) == (word,)

@@ -13,12 +13,11 @@ from fairlab.rewriting.english.ages import age_in_years, find_ages, whose_age
 from fairlab.rewriting.english.given_names import (
     BEFORE_FIRST_NAMES,
     Neighbours,
-    is_demonym,
     is_first_name,
     last_names,
     whole_name,
+    without_role,
 )
-from fairlab.rewriting.english.people import is_role
 from fairlab.rewriting.english.protected import not_people_pattern, protected_spans
 from fairlab.rewriting.english.syntax import Syntax
 from fairlab.rewriting.english.things import is_in_longer_name, is_named_with_capital, is_ruler_of, owns_capitalised
@@ -215,10 +214,8 @@ class MentionFinder:
             if token is None:
                 around = text[max(0, one.start - 12) : one.end + 12]
                 raise Unaligned(f"'{one.word}' cannot be told from what it is joined to in '{around}'; part them")
-            beside = one.beside
-            if not (beside.follows_title or beside.follows_thing) and (
-                _follows_other_word(syntax, one.start) or is_role(beside.before.casefold()) or is_demonym(beside.before)
-            ):
+            beside = without_role(one.beside)
+            if not (beside.follows_title or beside.follows_thing) and _follows_other_word(syntax, one.start):
                 beside = replace(beside, before="", gap_before="")
             for sense in sorted(one.senses, key=lambda sense: _order(sense, token, syntax)):
                 if self._stands(one.word, sense, beside, token, syntax):

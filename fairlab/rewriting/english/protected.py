@@ -14,7 +14,7 @@ _MARKS = ("`", "@", "#", "<", "/", "_", "www.", "()")
 _BARE = (string.ascii_letters + string.digits + " ,.':;?!-").encode()
 _PROTECTED = re.compile(
     r"```.*?```"  # fenced code
-    r"|``(?:(?!'')[^`\n])+``"  # inline code; not a quotation written as ``so''
+    r"|``(?:(?!'')[^`\n])+``(?:(?<=\S``)|(?!\S))"  # inline code; not ``so'', nor ``so ``said
     r"|(?<!`)`[^`\n]+`(?!`)"
     r"|<[/!]?[A-Za-z][^<>\n]{0,200}>"  # markup
     r"|\b[A-Za-z][\w+.-]{0,30}://\S+"  # addresses

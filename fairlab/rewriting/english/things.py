@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, PLACES, Neighbours
+from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, BEFORE_SURNAMES, DATES, PLACES, Neighbours
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
 
 _OF_PLACES = ("GPE", "LOC", "FAC")
@@ -134,6 +134,17 @@ def _is_one_of_title(token: Any) -> bool:
         place += 1
     after = token.doc[place : place + 3]
     return len(after) == 3 and after[0].lower_ in ("and", "&") and after[1].lower_ == "the" and after[2].is_title
+
+
+def has_article(token: Any) -> bool:
+    """Return whether a proper noun has an article and is not a title: *the Bunte*, but not *the Queen*."""
+    is_titled = token.lower_ in BEFORE_FIRST_NAMES | BEFORE_SURNAMES
+    return token.tag_ in ("NNP", "NNPS") and not is_titled and any(one.dep_ == "det" for one in token.children)
+
+
+def is_date(token: Any) -> bool:
+    """Return whether a word is a month or a day; *April* and *June* may also be people."""
+    return token.lower_ in DATES
 
 
 def is_told_a_thing(token: Any) -> bool:

@@ -27,6 +27,10 @@ TRIED, FEWEST_TRIED = 2, 8  # positions tried per change, and their minimum numb
 LIKELIEST = (3, 20)  # candidates of the model at a position; the larger number is used if none of the first agrees
 HIDDEN = "X"  # replaces a word of the axis in the parser's input
 BEFORE = {"JJ": "NN", "RB": "VB"}  # tags of words that may be inserted, and tag prefixes of the words they modify
+_BEFORE_NO_ADJECTIVE = ("JJ", "RB", "NN")  # tags after which no adjective comes in: *an American great actress*
+_GOVERNED = frozenset(
+    "of for to with from about upon into as by".split()
+)  # prepositions that a verb or adjective takes
 SHORTEST = 4  # minimum letters of a word that may be replaced: shorter ones are mostly function words
 TOKENS = 30  # length of an added sentence
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -37,7 +41,7 @@ GRAMMAR = frozenset(
     not never none nothing nobody neither nor no without hardly barely cannot every each with from that this these those
     than then when where which while whom whose into onto over under upon about after before between against within
     among through during since until because although though have been were will would shall should could might must
-    does their them they your yours ours mine itself there here also only
+    does their them they your yours ours mine itself there here also only ever very much more most less least many
     """.split()
 )
 
@@ -208,16 +212,38 @@ def _apart(one: Place, other: Place, words: Mapping[Place, str]) -> bool:
 
 
 def _agrees(place: Place, before: Any, after: Any) -> bool:
-    """Return whether the new word has the old one's tag, or modifies the next one, and no other tag changed."""
+    """Return whether the new word has the old one's tag, or modifies the next one, and no other word is read anew."""
     tags, new_tags = ([token.tag_ for token in doc] for doc in (before, after))
     at = next((k for k, token in enumerate(after) if token.idx == len(place.around[0])), None)
     if at is None:
         return False
     came = new_tags.pop(at)
     if place.old:
-        return at < len(tags) and came == tags.pop(at) and tags == new_tags
+        if at >= len(tags) or came != tags.pop(at) or tags != new_tags or _is_bound(before[at]):
+            return False
+        read, read_anew = ([(token.dep_, token.head.i) for token in doc] for doc in (before, after))
+        return read == read_anew
     joins = came in BEFORE and tags[at].startswith(BEFORE[came]) and after[at].head.i == at + 1
-    return joins and tags == new_tags and (at == 0 or tags[at - 1][:2] not in BEFORE)
+    barred = _BEFORE_NO_ADJECTIVE if came == "JJ" else tuple(BEFORE)
+    return joins and tags == new_tags and (at == 0 or not tags[at - 1].startswith(barred))
+
+
+def _is_bound(old: Any) -> bool:
+    """Return whether the words around an old one ask for it and few others, which its tag does not tell.
+
+    These are a verb or adjective with its preposition (*accused of*), a participle of the passive (*were settled*), an
+    adjective after another word of its noun (*American former actor*), a word before a number (*fiscal 2007*), and a
+    singular noun without an article or anything else before it (*over summer*).
+    """
+    before, after = old.doc[max(0, old.i - 1) : old.i], old.doc[old.i + 1 : old.i + 2]
+    if len(after) and after[0].tag_ == "CD":
+        return True
+    if old.tag_[:2] in ("VB", "JJ"):
+        follows = old.tag_ == "JJ" and len(before) and before[0].tag_[:2] in ("NN", "JJ")
+        governs = any(child.i == old.i + 1 and child.lower_ in _GOVERNED for child in old.children)
+        return bool(follows or governs or any(child.dep_ == "auxpass" for child in old.children))
+    bare = not any(child.i < old.i for child in old.children)
+    return old.tag_ == "NN" and old.dep_ not in ("compound", "conj") and bare
 
 
 def _may_change(text: str, start: int, end: int) -> bool:

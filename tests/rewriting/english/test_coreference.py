@@ -24,6 +24,8 @@ def chain(text, word):
         ("John Smith met Peter. Later Smith said he was tired.", "John", ["John", "he"]),
         ("The man left and he cried.", "man", ["man", "he"]),
         ("A woman saw a man. The woman waved.", "woman", ["woman", "woman"]),
+        ("Smith won a prize, because the Bunte had printed an interview with her.", "Smith", ["her"]),
+        ("Smith, who was born in November, said that she was glad.", "Smith", ["she"]),
     ],
 )
 def test_chains(text, word, expected):

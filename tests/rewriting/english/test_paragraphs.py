@@ -63,3 +63,19 @@ def test_a_dropped_word_leaves_the_next_one_whole():
 
 def test_dashes_after_another_sign_do_not_hide_a_word(rules):
     assert rules("So he said;--he left at noon.", "woman") == "So she said;--she left at noon."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "She met Dr. Norma Baker and Mrs. Stone.",
+        "Then Helen L. Ellsworth left with Helen II of France and her sister.",
+        "Yes, said Madam James, and she left.",
+        "Lucy Cage wrote it, and Mary let her read.",
+        "We saw it on Piazza San Marco and in Barnes and Noble with her.",
+        "The case of Deputy Anne Norton was hers.",
+    ],
+)
+@pytest.mark.parametrize("case", [str.upper, str.lower])
+def test_names_in_a_text_of_one_case_are_found(rules, text, case):
+    assert rules(case(text), "man").casefold() == rules(text, "man").casefold() != text.casefold()

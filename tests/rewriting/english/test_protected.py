@@ -14,6 +14,8 @@ from fairlab.rewriting.english.protected import protected_spans
         ("his_value and her()", ["his_value", "her()"]),
         ("open /home/her/file.txt", ["/home/her/file.txt"]),
         ("called it ``one note''. He left ``soon''.", []),
+        ("said ``he left ``in haste'' and ``left", []),
+        ("run ``his`` and ``her + 1 `` here", ["``his``", "``her + 1 ``"]),
         ("either/or, his/her", []),
         ("plain text", []),
         ("“She left,” he said of “The Man Who Left” and ``Dear Mary''", ["“The Man Who Left”", "``Dear Mary''"]),

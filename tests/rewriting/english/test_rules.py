@@ -454,3 +454,12 @@ def test_a_capital_after_dear_is_an_address():
     assert SYNTAX("The tree bears at last, dear Parent, and well.", "man") == (
         "The tree bears at last, dear Father, and well."
     )
+
+
+@pytest.mark.parametrize("mode", ["syntax", "lexical"])
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [("They fell into it.", "She fell into it."), ("They lay there.", "She lay there."), ("They walk.", "She walks.")],
+)
+def test_a_past_verb_keeps_its_form(mode, text, right):
+    assert RuleRewriter(load_lexicon("gender"), mode=mode)(text, "woman") == right

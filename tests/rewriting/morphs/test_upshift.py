@@ -8,7 +8,9 @@ import torch
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.loading import load_backbone
-from fairlab.rewriting.morphs.upshift import GRAMMAR, SentenceUpshift, WordUpshift
+from fairlab.rewriting.morphs.upshift import GRAMMAR, Place, SentenceUpshift, WordUpshift, _agrees
+from fairlab.text.pipeline import parse
+from fairlab.text.view import Edit
 from fairlab.text.words import TermFinder
 from fairlab.types import FairlabError
 
@@ -168,3 +170,28 @@ def test_fillers_need_a_masked_lm(tiny_folders):
     assert isinstance(backbone, Backbone)
     with pytest.raises(FairlabError, match="no masked-LM head"):
         WordUpshift(backbone, held)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "old", "new"),
+    [
+        ("The officer was accused of a theft.", "accused", "regarded"),
+        ("She wrote about fiscal 2007 again.", "fiscal", "last"),
+        ("Rain fell over summer in the hills.", "summer", "town"),
+        ("Few of them were settled in the valley.", "settled", "survived"),
+        ("He is an American former actor.", "former", "young"),
+        ("She is an American actor.", "", "great"),
+        ("The film director left.", "", "artistic"),
+    ],
+)
+def test_a_word_that_others_ask_for_stays(sentence, old, new):
+    start = sentence.index(old) if old else sentence.index("actor" if "actor" in sentence else "director")
+    place = Place(Edit(start, start + len(old), ""), 0, "", 0, (sentence[:start], sentence[start + len(old) :]), old)
+    before, after = parse([sentence, place.inserted(new)])
+    assert not _agrees(place, before, after)
+
+
+def test_a_noun_with_an_article_may_change():
+    place = Place(Edit(4, 10, ""), 0, "", 0, ("The ", " saw a garden."), "farmer")
+    before, after = parse([place.unchanged, place.inserted("painter")])
+    assert _agrees(place, before, after)
