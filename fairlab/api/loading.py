@@ -110,6 +110,8 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject |
 
     _refuse_unknown(settings, [name for name in SETTINGS if name != "base"])
     if isinstance(model, CrossEncoder):
+        if not isinstance(model.model, PreTrainedModel):
+            raise FairlabError("this CrossEncoder has no weights of torch at hand; load it with backend='torch'")
         model = (model.model, model.tokenizer)
     if isinstance(model, tuple) and len(model) == 2:
         model = (_plain(model[0]), model[1])
@@ -176,20 +178,25 @@ def _object_name(model: Any) -> str:
     return f"the function {own}" if own else f"this {type(model).__name__}"
 
 
-def _of_sentence_transformer(sentence: Any) -> Backbone:
-    """Convert a SentenceTransformer with all its modules, its prompt and its maximum length."""
-    from sentence_transformers.base.modules import Transformer
+def _of_sentence_transformer(sentence: Any) -> Backbone | ModelObject:
+    """Convert a SentenceTransformer with all its modules, its prompt and its maximum length.
+
+    One that is no transformer of torch with pooling, such as one with the backend ONNX or OpenVINO or with static
+    embeddings, is measured as an object with ``encode``.
+    """
+    from transformers import PreTrainedModel
 
     from fairlab.backbones.backbone import Backbone
-    from fairlab.backbones.sentence_pipeline import SentencePipeline
+    from fairlab.backbones.sentence_pipeline import SentencePipeline, is_pooled_transformer
 
     first = sentence[0]
-    if not isinstance(first, Transformer):
-        raise FairlabError(
-            f"this SentenceTransformer begins with a {type(first).__name__}; give one that begins with a Transformer"
-        )
+    transformer = _plain(getattr(first, "model", None))
+    if not isinstance(transformer, PreTrainedModel) or not is_pooled_transformer(sentence):
+        model = _object(sentence, {})
+        assert model is not None
+        return model
     return Backbone(
-        first.model,  # type: ignore[arg-type]
+        transformer,
         first.tokenizer,
         pooling=PUBLISHED,
         max_length=sentence.max_seq_length or first.tokenizer.model_max_length,
