@@ -46,7 +46,8 @@ BACKENDS = {
 }  # ends of file names, and their sentence-transformers name
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
 # Attention and expert implementations in transformers; a hub name here would download code.
-COMPUTED = {None, "eager", "sdpa", "flash_attention_2", "flex_attention", "grouped_mm", "batched_mm"}
+ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
+COMPUTED = {None, *ATTENTION, "grouped_mm", "batched_mm"}
 LAYERS = re.compile(r"(?:^|_)(?:n_)?(?:layers?|blocks?)$|num_hidden_layers|num_layers")
 WIDTHS = re.compile(r"size$|dim$|_embd$|_inner$|n_ctx|n_positions|heads$|_ff$|_kv$|d_model|n_head|experts$")
 FEWEST, MOST_LAYERS = 16, 10_000  # minimum bytes of a layer's weights, and maximum layers of a model
