@@ -23,7 +23,14 @@ class Encodes:
         return self.make(self.backbone.embed(texts).numpy())
 
 
-@pytest.mark.parametrize("make", [np.asarray, torch.from_numpy, np.ndarray.tolist, lambda array: array.astype("f8")])
+def sparse(array):
+    """As a SparseEncoder gives vectors."""
+    return torch.from_numpy(array).to_sparse()
+
+
+@pytest.mark.parametrize(
+    "make", [np.asarray, torch.from_numpy, sparse, np.ndarray.tolist, lambda array: array.astype("f8")]
+)
 def test_an_object_that_encodes_embeds_and_measures_as_its_model(tiny, make):
     model = fairlab.load(Encodes(tiny, make))
     assert torch.allclose(model.embed(TEXTS), tiny.embed(TEXTS), atol=1e-6)
@@ -55,6 +62,7 @@ def test_a_function_gives_the_readings_of_its_model(tiny):
         (lambda texts: [["a"], ["b"]], "gives values of dtype <U1; give numbers"),
         (lambda texts: np.full((2, 3), np.nan), "numbers that are not finite"),
         (lambda texts: None, "gives values of dtype object"),
+        (lambda texts: texts[5], r"this model ends in an error of its own \(IndexError: list index out of range\)"),
     ],
 )
 def test_what_is_no_vector_per_text_is_one_sentence(encode, message):
