@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from fairlab.types import FairlabError
+
 if TYPE_CHECKING:  # torch is imported lazily so that --help is fast
     import torch
     from torch import Tensor, nn
@@ -36,10 +38,24 @@ def _distributed() -> Any:
     return torch.distributed
 
 
-def device() -> str:
-    """Return the device of this process: a GPU if available, a different one per process if there are enough."""
+def device(wanted: str | None = None) -> str:
+    """Return the device of this process: a GPU if available, a different one per process if there are enough.
+
+    Args:
+        wanted: Device as torch names it, such as ``cpu`` or ``cuda:1``, used instead.
+
+    Raises:
+        FairlabError: If the wanted device is unknown or cannot be used here.
+    """
     import torch
 
+    if wanted is not None:
+        try:
+            torch.zeros(1, device=wanted).tolist()
+        except (RuntimeError, AssertionError, NotImplementedError) as error:
+            reason = " ".join(str(error).split())[:150]
+            raise FairlabError(f"device={wanted} cannot be used here ({reason}); leave it out, or give cpu") from error
+        return wanted
     return f"cuda:{rank() % torch.cuda.device_count()}" if torch.cuda.is_available() else "cpu"
 
 

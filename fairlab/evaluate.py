@@ -143,7 +143,7 @@ def models_to_measure(config: DictConfig) -> dict[str, DictConfig]:
 def on_device(node: DictConfig, record: Record) -> Backbone:
     """Build a model on its device, and record the loading time."""
     with stage(record, LOADING):
-        return build(node).to(device())
+        return build(node).to(device(record.config.get("device")))
 
 
 def measure_named(
@@ -232,7 +232,7 @@ def embedder(
         return vectors, {"vectors": vectors.facts}
     node = backbone_node(name, asked(config), config.llm)
     facts = {"vectors": model_facts(node)}
-    backbone = build(node).to(device())
+    backbone = build(node).to(device(config.device))
     found = gate(backbone, "vectors", record)
     if found.reason:
         raise FairlabError(f"{name} cannot embed: {found.reason}")

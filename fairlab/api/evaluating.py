@@ -80,7 +80,7 @@ def evaluate(
     if names:
         refuse_misfits("evaluate", config, [f"{key}=" for key in values])
     chosen = [*(build_benchmarks(config) if names else []), *own]
-    found = {label: loaded_with_facts(one, config.llm) for label, one in models.items()}
+    found = {label: loaded_with_facts(one, config) for label, one in models.items()}
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
     record = Record(Path(kept.name), _configuration(plain_config(config), models, own), _command(models, asked, values))
     weights = {f"weights of {label or model_name(models[label])}": facts for label, (_, facts) in found.items()}

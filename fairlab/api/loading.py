@@ -19,6 +19,8 @@ from fairlab.types import FairlabError
 # Settings of a served model.
 SERVED = ("api_key_env", "concurrency", "price", "budget", "ledger", "extra", "tokens_per_minute", "total_timeout")
 
+DEVICE = "device"  # setting of where a model runs, which is no part of the model
+
 if TYPE_CHECKING:  # importing torch and transformers takes seconds
     from fairlab.backbones.backbone import Backbone
     from fairlab.backbones.model_object import ModelObject
@@ -40,11 +42,11 @@ def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | Mod
             to vectors is measured by its embeddings alone; a language model of lm-evaluation-harness by its
             likelihoods.
         strict: Whether to check the model immediately, and refuse it if it fails.
-        settings: ``pooling``, ``normalize``, ``max_length`` and ``dtype``, which replace the model's own settings, and
-            ``base``, the model that a folder of PEFT's adapters belongs to; for a pair, only ``pooling``,
-            ``normalize`` and ``max_length``; for a served model, those of
-            :func:`fairlab.llm.remote_model.load_remote`, such as ``api_key_env``, the name of the variable with the
-            key, ``concurrency``, ``budget`` and ``ledger``.
+        settings: ``pooling``, ``normalize``, ``max_length``, ``dtype`` and ``attention`` (such as ``eager``), which
+            replace the model's own settings; ``device``, such as ``cpu``; and ``base``, the model that a folder of
+            PEFT's adapters belongs to. For a pair, only ``pooling``, ``normalize`` and ``max_length``; for a served
+            model, those of :func:`fairlab.llm.remote_model.load_remote`, such as ``api_key_env``, the name of the
+            variable with the key, ``concurrency``, ``budget`` and ``ledger``.
 
     Raises:
         FairlabError: If the model is of another kind or cannot be loaded, if there is no such setting, or if the model
@@ -93,8 +95,9 @@ def _named(model: str, settings: dict[str, Any]) -> Backbone | ModelObject:
         if (served := served_node(model)) is not None:
             _refuse_unknown(settings, SERVED)
             return build({**plain(served), **settings})  # type: ignore[no-any-return]
-        _refuse_unknown(settings, SETTINGS)
-        return build(backbone_node(model, settings)).to(device())  # type: ignore[no-any-return]
+        _refuse_unknown(settings, (*SETTINGS, DEVICE))
+        own = {key: value for key, value in settings.items() if key != DEVICE}
+        return build(backbone_node(model, own)).to(device(settings.get(DEVICE)))  # type: ignore[no-any-return]
 
 
 def _refuse_unknown(settings: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -110,8 +113,10 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject |
     from fairlab.backbones.backbone import Backbone
     from fairlab.backbones.model_object import ModelObject
 
-    _refuse_unknown(settings, [name for name in SETTINGS if name != "base"])
+    _refuse_unknown(settings, [name for name in (*SETTINGS, DEVICE) if name != "base"])
     if isinstance(model, CrossEncoder):
+        if not isinstance(model.model, PreTrainedModel):
+            raise FairlabError("this CrossEncoder has no weights of torch at hand; load it with backend='torch'")
         model = (model.model, model.tokenizer)
     if isinstance(model, tuple) and len(model) == 2:
         model = (_plain(model[0]), model[1])
@@ -124,8 +129,8 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject |
     if isinstance(model, tuple) and len(model) == 2 and isinstance(model[0], PreTrainedModel):
         if not isinstance(model[1], PreTrainedTokenizerBase):
             raise FairlabError(f"the second of (model, tokenizer) is a {type(model[1]).__name__}; give the tokenizer")
-        if "dtype" in settings:
-            raise FairlabError("a model in memory has its own dtype; leave dtype out")
+        if fixed := [name for name in ("dtype", "attention", DEVICE) if name in settings]:
+            raise FairlabError(f"a model in memory has its own {fixed[0]}; leave {fixed[0]} out")
         chosen: dict[str, Any] = FALLBACK | settings
         if chosen["pooling"] not in ("mean", "cls"):
             raise FairlabError(f"pooling of (model, tokenizer) must be mean or cls, not {chosen['pooling']}")
@@ -178,20 +183,25 @@ def _object_name(model: Any) -> str:
     return f"the function {own}" if own else f"this {type(model).__name__}"
 
 
-def _of_sentence_transformer(sentence: Any) -> Backbone:
-    """Convert a SentenceTransformer with all its modules, its prompt and its maximum length."""
-    from sentence_transformers.base.modules import Transformer
+def _of_sentence_transformer(sentence: Any) -> Backbone | ModelObject:
+    """Convert a SentenceTransformer with all its modules, its prompt and its maximum length.
+
+    One that is no transformer of torch with pooling, such as one with the backend ONNX or OpenVINO or with static
+    embeddings, is measured as an object with ``encode``.
+    """
+    from transformers import PreTrainedModel
 
     from fairlab.backbones.backbone import Backbone
-    from fairlab.backbones.sentence_pipeline import SentencePipeline
+    from fairlab.backbones.sentence_pipeline import SentencePipeline, is_pooled_transformer
 
     first = sentence[0]
-    if not isinstance(first, Transformer):
-        raise FairlabError(
-            f"this SentenceTransformer begins with a {type(first).__name__}; give one that begins with a Transformer"
-        )
+    transformer = _plain(getattr(first, "model", None))
+    if not isinstance(transformer, PreTrainedModel) or not is_pooled_transformer(sentence):
+        model = _object(sentence, {})
+        assert model is not None
+        return model
     return Backbone(
-        first.model,  # type: ignore[arg-type]
+        transformer,
         first.tokenizer,
         pooling=PUBLISHED,
         max_length=sentence.max_seq_length or first.tokenizer.model_max_length,
@@ -200,20 +210,22 @@ def _of_sentence_transformer(sentence: Any) -> Backbone:
     )
 
 
-def loaded_with_facts(model: Any, llm: Any = None) -> tuple[Any, dict[str, Any]]:
+def loaded_with_facts(model: Any, config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Load a model, and return it with the name and hash of its weights for the record.
 
     Args:
         model: Model as :func:`load` takes it.
-        llm: Configuration of the server of a served model, or None for the default one.
+        config: Configuration of ``fairlab.evaluate``, whose settings of a model and of a server (``llm``) are used.
     """
+    given = {name: config[name] for name in (*SETTINGS, DEVICE) if config[name] is not None}
     if isinstance(model, str | Path):
         with composing():
-            node = backbone_node(str(model), {}, llm)
+            place = device(given.pop(DEVICE, None))
+            node = backbone_node(str(model), given, config["llm"])
             facts = model_facts(node)
-            found = build(node).to(device())
+            found = build(node).to(place)
         return found, facts
-    backbone = load(model)
+    backbone = load(model, **given)
     return backbone, {"name": model_name(model), "sha256": backbone.digest()}
 
 

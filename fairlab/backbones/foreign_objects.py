@@ -2,18 +2,19 @@
 
 Sources: ``lm_eval.api.model.LM`` and ``TemplateLM`` of lm-evaluation-harness 0.4 (``loglikelihood`` of requests whose
 ``args`` are a context and a continuation, ``loglikelihood_rolling`` of requests whose ``args`` are one text, and
-``tok_encode``); ``mteb.EncoderProtocol`` of MTEB 2 (``encode`` of batches with the key ``text``).
+``tok_encode``); ``mteb.EncoderProtocol`` of MTEB 2 (``encode`` of a data loader whose batches have the key ``text``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from fairlab.backbones.model_object import calling
 from fairlab.backbones.scoring import LogLikelihoods
 from fairlab.types import CannotScore
 
@@ -41,26 +42,14 @@ def mteb_encode(encoder: Any) -> Callable[[list[str]], Any]:
 
     def encode(texts: list[str]) -> Any:
         import mteb  # type: ignore[import-not-found]  # the package of the object
+        from datasets import Dataset
+        from torch.utils.data import DataLoader
 
         metadata = mteb.get_task(MTEB_TASK).metadata
-        batches = _Batches(texts)
+        batches = DataLoader(Dataset.from_dict({"text": texts}), batch_size=BATCH)  # MTEB's wrappers read its columns
         return encoder.encode(batches, task_metadata=metadata, hf_split="test", hf_subset="default")
 
     return encode
-
-
-class _Batches:
-    """Texts as the batches of a data loader."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.texts = list(texts)
-
-    def __len__(self) -> int:
-        return -(-len(self.texts) // BATCH)
-
-    def __iter__(self) -> Iterator[dict[str, list[str]]]:
-        for start in range(0, len(self.texts), BATCH):
-            yield {"text": self.texts[start : start + BATCH]}
 
 
 @dataclass(frozen=True)
@@ -103,7 +92,7 @@ class HarnessScorer:
             raise CannotScore(f"{self.name} reads texts in its own way alone; give (model, tokenizer)")
         distinct = list(dict.fromkeys(texts))
         asked = [_Asked((text,), "loglikelihood_rolling") for text in distinct]
-        found = self.model.loglikelihood_rolling(asked) if asked else []
+        found = self._answers(self.model.loglikelihood_rolling, asked)
         counts = [len(self.model.tok_encode(text)) for text in distinct]
         return self._in_order(texts, distinct, found, counts)
 
@@ -111,10 +100,14 @@ class HarnessScorer:
         """Return the log-likelihood of each second text given the first."""
         del progress
         distinct = list(dict.fromkeys(pairs))
-        found = self.model.loglikelihood([_Asked(pair, "loglikelihood") for pair in distinct]) if distinct else []
+        found = self._answers(self.model.loglikelihood, [_Asked(pair, "loglikelihood") for pair in distinct])
         encode = self.model.tok_encode
         counts = [len(encode("".join(pair))) - len(encode(pair[0])) for pair in distinct]
         return self._in_order(pairs, distinct, [one[0] for one in found], counts)
+
+    def _answers(self, method: Callable[[list[_Asked]], Any], asked: list[_Asked]) -> Any:
+        with calling(self.name):
+            return method(asked) if asked else []
 
     def _in_order(self, asked: Sequence[Any], distinct: Sequence[Any], found: Any, counts: Any) -> LogLikelihoods:
         try:

@@ -52,6 +52,7 @@ def load_backbone(
     adapters: str | None = None,
     adapters_sha256: str | None = None,
     peft: str | None = None,
+    attention: str | None = None,
     fresh: Seed | None = None,
     entries: int | None = None,
 ) -> Backbone:
@@ -82,6 +83,7 @@ def load_backbone(
             model becomes the masked LM whose head they hold.
         adapters_sha256: Expected hash of the adapters' file; a mismatch is an error.
         peft: Folder of adapters in PEFT's format that are merged into the weights, or None.
+        attention: Implementation of attention as transformers names it, or None for the model's own.
         fresh: Seed for random weights that replace the checkpoint's, for pretraining a masked LM, or None to keep the
             checkpoint's weights.
         entries: Number of text entries that the model was tuned on, a divisor of the mb-index, or None if unknown.
@@ -92,17 +94,13 @@ def load_backbone(
     _refuse_unknown(pooling, dtype)
     # Before the imports, which take seconds.
     folder = find_weights(name, revision=revision, package=package, gguf=gguf)
-    if gguf:
-        refuse_other_files(folder / gguf)
-    if pooling == PUBLISHED and not is_published(folder):
-        raise FairlabError(f"{folder} holds no modules.json of sentence-transformers; give pooling=mean or cls")
-
-    if peft:
-        refuse_other_base(Path(peft), name)
+    _refuse_unsuitable(name, folder, pooling, gguf, peft)
 
     import torch
     from transformers import AutoConfig
     from transformers.utils.logging import disable_progress_bar
+
+    from fairlab.backbones.attention import set_attention
 
     disable_progress_bar()
     if weights_sha256:
@@ -127,6 +125,8 @@ def load_backbone(
         assert model is not None
         backbone = _as_pooled(name, folder, model, pooling, max_length, bool(normalize), gguf, longest)
     backbone.entries, backbone.unread = entries, unread
+    if attention:
+        set_attention(backbone.model, attention, "attention")
     if fresh is None:
         _apply_parts(backbone, folder)
     return backbone
@@ -137,6 +137,16 @@ def _refuse_unknown(pooling: str, dtype: str) -> None:
         raise FairlabError(f"backbone.pooling must be mean or cls, or published, not {pooling}")
     if dtype not in DTYPES:
         raise FairlabError(f"backbone.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
+
+
+def _refuse_unsuitable(name: str, folder: Path, pooling: str, gguf: str | None, peft: str | None) -> None:
+    """Raise if a folder's files do not suit the settings."""
+    if gguf:
+        refuse_other_files(folder / gguf)
+    if pooling == PUBLISHED and not is_published(folder):
+        raise FairlabError(f"{folder} holds no modules.json of sentence-transformers; give pooling=mean or cls")
+    if peft:
+        refuse_other_base(Path(peft), name)
 
 
 def _refuse_other_weights(name: str, folder: Path, gguf: str | None, expected: str, package: str | None) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -12,10 +12,26 @@ import torch
 from torch import Tensor
 
 from fairlab.backbones.scoring import TextScorer
-from fairlab.types import EMBEDDINGS, LIKELIHOODS, CannotScore
+from fairlab.types import EMBEDDINGS, LIKELIHOODS, CannotScore, FairlabError
 
 PROBES = ("She is a nurse.", "He is a nurse.", "The river was wide.")  # texts whose values distinguish objects
 AT_ONCE = 1024  # maximum number of texts per call
+
+
+@contextmanager
+def calling(name: str) -> Iterator[None]:
+    """Convert any error of an object's own code within the context to one sentence; its traceback is the cause.
+
+    Args:
+        name: Name of the object in the message.
+    """
+    try:
+        yield
+    except (FairlabError, MemoryError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise CannotScore(f"{name} ends in an error of its own ({type(error).__name__}: {reason}); mend it") from error
 
 
 class ModelObject:
@@ -92,8 +108,10 @@ class ModelObject:
     def _vectors(self, texts: list[str]) -> Tensor:
         if self.encode is None:
             raise CannotScore(f"{self.name} {self.lacks.get(EMBEDDINGS, 'embeds no texts; give an encoder')}")
-        found = self.encode(texts)
+        with calling(self.name):
+            found = self.encode(texts)
         try:
+            found = found.to_dense() if isinstance(found, Tensor) and found.is_sparse else found
             array = found.detach().float().cpu().numpy() if isinstance(found, Tensor) else np.asarray(found)
         except (TypeError, ValueError) as error:
             raise CannotScore(f"{self.name} gives no array of numbers ({error}); give one vector per text") from error

@@ -97,6 +97,14 @@ class SentencePipeline:
         whole.save(str(folder), create_model_card=False)
 
 
+def is_pooled_transformer(sentence: SentenceTransformer) -> bool:
+    """Return whether a model reads texts by one transformer, whose hidden states only known modules pool."""
+    first, *others = sentence
+    known = tuple(KINDS.values())
+    pools = any(isinstance(module, Pooling) for module in others)
+    return isinstance(first, Transformer) and pools and all(isinstance(module, known) for module in others)
+
+
 def load_published(
     folder: Path, model: PreTrainedModel | None, dtype: torch.dtype, normalize: bool | None
 ) -> SentencePipeline:

@@ -8,7 +8,7 @@ from fairlab.backbones.heads import head_title
 
 
 def summary(backbone: Any) -> str:
-    """Return lines on a backbone: family, pooling, head, weights, limit, chat template, and result of its check.
+    """Return lines on a backbone: family, pooling, head, weights, attention, limit, chat template, and result of its check.
 
     Example:
         >>> import fairlab
@@ -17,6 +17,7 @@ def summary(backbone: Any) -> str:
           pooling: mean, 384 numbers a text, scaled to length 1
           head: none
           weights: 22.7 million, float32, on cpu
+          attention: sdpa
           limit: 128 tokens a text; longer texts are cut and counted
           chat template: none
           gate: not checked yet
@@ -32,6 +33,7 @@ def summary(backbone: Any) -> str:
             f"pooling: {backbone.pooling}, {backbone.width} numbers a text{scaled}",
             f"head: {head_title(kind)}",
             f"weights: {count / 1e6:.1f} million, {str(model.dtype).removeprefix('torch.')}, on {backbone.device}",
+            f"attention: {model.config._attn_implementation or 'of the model itself'}",
             f"limit: {backbone.max_length} tokens a text; longer texts are cut and counted",
             f"chat template: {'the tokenizer has one' if backbone.tokenizer.chat_template else 'none'}",
             f"gate: {backbone.gate}",

@@ -40,8 +40,14 @@ ACTIVATIONS = {
 READING = {"max_seq_length", "do_lower_case", "transformer_task", "modality_config", "module_output_name"}
 EMBEDDING = {"method": "forward", "method_output_name": "last_hidden_state"}
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+BACKENDS = {
+    ".onnx": "onnx",
+    "openvino_model.xml": "openvino",
+}  # ends of file names, and their sentence-transformers name
+PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
 # Attention and expert implementations in transformers; a hub name here would download code.
-COMPUTED = {None, "eager", "sdpa", "flash_attention_2", "flex_attention", "grouped_mm", "batched_mm"}
+ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
+COMPUTED = {None, *ATTENTION, "grouped_mm", "batched_mm"}
 LAYERS = re.compile(r"(?:^|_)(?:n_)?(?:layers?|blocks?)$|num_hidden_layers|num_layers")
 WIDTHS = re.compile(r"size$|dim$|_embd$|_inner$|n_ctx|n_positions|heads$|_ff$|_kv$|d_model|n_head|experts$")
 FEWEST, MOST_LAYERS = 16, 10_000  # minimum bytes of a layer's weights, and maximum layers of a model
@@ -138,7 +144,7 @@ def weights_files(folder: Path) -> list[Path]:
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     if not (folder / INDEX).is_file():
-        raise FairlabError(f"{folder} holds no {WEIGHTS}; save the model there with save_pretrained")
+        raise FairlabError(f"{folder} holds no {WEIGHTS}{_other_weights(folder)}")
     shards = read_object(folder / INDEX).get("weight_map")
     if not isinstance(shards, dict) or not shards:
         raise FairlabError(f"{folder / INDEX} names no shards; save the model anew with save_pretrained")
@@ -150,6 +156,19 @@ def weights_files(folder: Path) -> list[Path]:
         if not (folder / name).is_file():
             raise FairlabError(f"{folder / name} is missing; copy all shards that {INDEX} names")
     return [folder / name for name in sorted(set(shards.values()))]
+
+
+def _other_weights(folder: Path) -> str:
+    """Return the end of the message on a folder without safetensors: its weights in another form, and the remedy."""
+    for end, backend in BACKENDS.items():
+        if found := next(iter([*folder.glob(f"*{end}"), *folder.glob(f"*/*{end}")]), None):
+            return (
+                f", but weights for {backend} ({found.relative_to(folder)}); load them with "
+                f"SentenceTransformer(FOLDER, backend='{backend}') and give the object to fairlab.evaluate"
+            )
+    if found := next((one for end in PICKLES for one in folder.glob(f"*model*{end}")), None):
+        return f", but {found.name}, which may run code; save the model again with save_pretrained, as safetensors"
+    return "; save the model there with save_pretrained"
 
 
 def sentence_modules(folder: Path) -> list[SentenceModule]:

@@ -6,9 +6,9 @@ from typing import Any
 
 from lightning.pytorch.callbacks import Callback
 
+from fairlab.backbones.attention import set_attention
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.blocks import Recomputation, keep_blocks, recompute_blocks, transformer_blocks
-from fairlab.types import FairlabError
 
 
 class Acceleration(Callback):
@@ -38,12 +38,7 @@ class Acceleration(Callback):
         model = self.encoder.model
         if self.attention is not None:
             self._before = model.config._attn_implementation
-            try:
-                model.set_attn_implementation(self.attention)
-            except (ImportError, ValueError) as error:
-                raise FairlabError(
-                    f"trainer.attention={self.attention} cannot be used here: {' '.join(str(error).split())[:300]}"
-                ) from error
+            set_attention(model, self.attention, "trainer.attention")
         recompute_blocks(model, self.recompute)
         for block in transformer_blocks(model) if self.compiled else ():
             block.compile()  # the first batch of another shape compiles for shapes of any size

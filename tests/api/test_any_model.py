@@ -8,6 +8,7 @@ from transformers import AutoModel, AutoTokenizer
 import fairlab
 from fairlab.backbones.model_object import ModelObject
 from fairlab.types import CannotScore, FairlabError
+from tests.conftest import make_groups, row, write_rows
 
 TEXTS = ["She is a nurse.", "He left.", "She is a nurse."]
 
@@ -22,7 +23,14 @@ class Encodes:
         return self.make(self.backbone.embed(texts).numpy())
 
 
-@pytest.mark.parametrize("make", [np.asarray, torch.from_numpy, np.ndarray.tolist, lambda array: array.astype("f8")])
+def sparse(array):
+    """As a SparseEncoder gives vectors."""
+    return torch.from_numpy(array).to_sparse()
+
+
+@pytest.mark.parametrize(
+    "make", [np.asarray, torch.from_numpy, sparse, np.ndarray.tolist, lambda array: array.astype("f8")]
+)
 def test_an_object_that_encodes_embeds_and_measures_as_its_model(tiny, make):
     model = fairlab.load(Encodes(tiny, make))
     assert torch.allclose(model.embed(TEXTS), tiny.embed(TEXTS), atol=1e-6)
@@ -54,6 +62,7 @@ def test_a_function_gives_the_readings_of_its_model(tiny):
         (lambda texts: [["a"], ["b"]], "gives values of dtype <U1; give numbers"),
         (lambda texts: np.full((2, 3), np.nan), "numbers that are not finite"),
         (lambda texts: None, "gives values of dtype object"),
+        (lambda texts: texts[5], r"this model ends in an error of its own \(IndexError: list index out of range\)"),
     ],
 )
 def test_what_is_no_vector_per_text_is_one_sentence(encode, message):
@@ -95,3 +104,29 @@ def test_a_folder_named_like_a_backbone_is_not_passed_over(tiny_folders, tmp_pat
     with pytest.raises(FairlabError, match=r"minilm is both a backbone of fairlab and a folder .*; write \./minilm"):
         fairlab.load("minilm")
     assert fairlab.load("./minilm").width == 32
+
+
+def test_settings_of_a_model_decide_what_evaluate_loads(tiny_folders, tmp_path):
+    rows = write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(5)])
+    groups = {"benchmark.cced.sets": [rows]}
+    folder = tiny_folders["bert"]
+    found = fairlab.evaluate(folder, "cced", settings=groups | {"pooling": "cls", "max_length": 32})
+    expected = fairlab.evaluate(fairlab.load(folder, pooling="cls", max_length=32), "cced", settings=groups)
+    assert found.record.metrics() == expected.record.metrics()
+    with pytest.raises(FairlabError, match="a Backbone has its own settings; leave out pooling"):
+        fairlab.evaluate(fairlab.load(folder), "cced", settings={"pooling": "cls"})
+
+
+def test_attention_and_device_are_settings(tiny_folders):
+    folder = tiny_folders["bert"]
+    eager, own = fairlab.load(folder, attention="eager", device="cpu"), fairlab.load(folder)
+    assert (eager.model.config._attn_implementation, eager.device.type) == ("eager", "cpu")
+    assert torch.allclose(eager.embed(TEXTS), own.embed(TEXTS), atol=1e-6)
+    assert "attention: eager" in repr(eager)
+    with pytest.raises(FairlabError, match="attention must be one of eager, sdpa, .* not kernels/of-the-hub"):
+        fairlab.load(folder, attention="kernels/of-the-hub")
+    with pytest.raises(FairlabError, match=r"device=there cannot be used here \(.*\); leave it out, or give cpu"):
+        fairlab.load(folder, device="there")
+    pair = (AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder))
+    with pytest.raises(FairlabError, match="a model in memory has its own device; leave device out"):
+        fairlab.load(pair, device="cpu")

@@ -69,6 +69,9 @@ def test_what_breaks_the_contract_is_one_sentence(causal):
     model.loglikelihood_rolling = lambda requests: [0.0]
     with pytest.raises(CannotScore, match="gives 1 log-likelihoods for 2 requests"):
         fairlab.load(model).scorer.log_likelihoods(TEXTS)
+    model.loglikelihood_rolling = lambda requests: 1 / 0
+    with pytest.raises(CannotScore, match=r"HarnessModel ends in an error of its own \(ZeroDivisionError: division by"):
+        fairlab.load(model).scorer.log_likelihoods(TEXTS)
     model.tok_encode = None
     with pytest.raises(FairlabError, match="has no tok_encode, by which its tokens are counted"):
         fairlab.load(model)
@@ -82,6 +85,7 @@ class MtebEncoder:
 
     def encode(self, inputs, *, task_metadata, hf_split, hf_subset, prompt_type=None, **kwargs):
         assert task_metadata.name == "STSBenchmark"
+        assert list(inputs.dataset.features) == ["text"]  # as mteb's wrappers of SentenceTransformers read it
         return self.backbone.embed([text for batch in inputs for text in batch["text"]]).numpy()
 
 

@@ -16,6 +16,7 @@ def test_a_backbone_says_what_it_is_and_what_its_check_found(tiny_folders):
         "  pooling: mean, 32 numbers a text, scaled to length 1",
         "  head: causal language model",
         f"  weights: {count:.1f} million, float32, on cpu",
+        "  attention: sdpa",
         "  limit: 32 tokens a text; longer texts are cut and counted",
         "  chat template: none",
         "  gate: not checked yet",

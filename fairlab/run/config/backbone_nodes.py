@@ -18,7 +18,7 @@ from fairlab.run.config.build import as_config, plain
 from fairlab.run.config.served_nodes import is_served, served_facts, served_node
 from fairlab.types import FairlabError
 
-SETTINGS = ("pooling", "normalize", "max_length", "dtype", "base")
+SETTINGS = ("pooling", "normalize", "max_length", "dtype", "attention", "base")
 LOAD = "fairlab.backbones.loading.load_backbone"
 FALLBACK = {"pooling": "mean", "normalize": False, "max_length": None, "longest": 128}
 AS_PUBLISHED = {"pooling": PUBLISHED, "normalize": None, "max_length": None}

@@ -70,6 +70,8 @@ TYPES: dict[str, Any] = {
     "base": Name | None,
     "max_length": int | None,
     "dtype": Literal["float32", "bfloat16", "float16"] | None,
+    "attention": str | None,
+    "device": str | None,
     "output": Name,
     "license": str | None,
     "engine": Literal["local", "ray"],

@@ -1,0 +1,28 @@
+"""Implementation of a model's attention."""
+
+from __future__ import annotations
+
+from transformers import PreTrainedModel
+
+from fairlab.backbones.trust import ATTENTION
+from fairlab.types import FairlabError
+
+
+def set_attention(model: PreTrainedModel, name: str, key: str) -> None:
+    """Let a model compute its attention by another implementation.
+
+    Args:
+        model: Model to change.
+        name: Implementation as transformers names it, such as ``sdpa`` or ``eager``; none of the hub's, which is code.
+        key: Key of the configuration that holds the name, for messages.
+
+    Raises:
+        FairlabError: If the implementation is unknown, is not installed, or does not suit the model.
+    """
+    if name not in ATTENTION:
+        raise FairlabError(f"{key} must be one of {', '.join(ATTENTION)}, not {name}")
+    try:
+        model.set_attn_implementation(name)
+    except (ImportError, ValueError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise FairlabError(f"{key}={name} cannot be used here: {reason}") from error
