@@ -29,7 +29,7 @@ LAYERS = [
     {"run"},
     {"train", "evaluate", "augment", "audit", "report", "reproduce", "score", "serve", "view"},
     {"api"},
-    {"compare"},
+    {"compare", "doctor"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ENTRY_POINTS = LAYERS[-3] | LAYERS[-1]

@@ -27,7 +27,7 @@ def offered(line: str, commands: Sequence[str]) -> list[str]:
         >>> offered("fairlab tr", ["train", "view"]), offered("fairlab train backbone=mini", ["train", "view"])
         (['train '], ['minilm ', 'minilm_mlm '])
     """
-    _, *words, last = line.split(" ")
+    _, *words, last = line.split(" ") if " " in line else (line, "")
     if not words:
         return [f"{name} " for name in commands if name.startswith(last)]
     if words[0] == "ls":
