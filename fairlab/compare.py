@@ -17,6 +17,8 @@ from fairlab.run.command_line.cli import Arguments, one_sentence_without_hydra
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.types import FairlabError
 
+QUESTION = "Does a claim hold?"
+
 EXAMPLES = """examples:
   fairlab compare results/model_a results/model_b
   fairlab compare a.eval b.eval c.eval --adjust bh

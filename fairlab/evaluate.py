@@ -35,6 +35,8 @@ from fairlab.types import FairlabError
 if TYPE_CHECKING:  # torch takes seconds to import
     from fairlab.backbones.backbone import Backbone
 
+QUESTION = "Is my model biased, beyond chance?"
+
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="evaluate")
 def main(config: DictConfig) -> None:

@@ -14,6 +14,8 @@ from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.schema import refuse_misfits
 
+QUESTION = "Does a claim hold?"
+
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="report")
 def main(config: DictConfig) -> None:

@@ -37,6 +37,8 @@ from fairlab.run.launch.matrix_jobs import (
 )
 from fairlab.types import FairlabError
 
+QUESTION = "Does a claim hold?"
+
 EXPERIMENTS = Path("experiments")
 SHIPPED = Path(__file__).parent / "experiments"  # matrices in an installed wheel
 NO_ROW = "no row of the paper"

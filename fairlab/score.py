@@ -23,6 +23,8 @@ from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.exported_ensemble import load_columns, model_folder
 from fairlab.types import FairlabError
 
+QUESTION = "How do I use a mended model?"
+
 STDIN = "-"
 
 

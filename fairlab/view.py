@@ -19,10 +19,14 @@ from fairlab.run.command_line.cli import Arguments, one_sentence_without_hydra
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.types import FairlabError
 
+QUESTION = "Does a claim hold?"
+
 
 def main(arguments: Sequence[str]) -> None:
     """Write the page and print its path, or serve it."""
-    parser = Arguments(prog="python -m fairlab.view", description=__doc__)
+    parser = Arguments(
+        prog="python -m fairlab.view", description=__doc__, epilog="Example: fairlab view outputs --serve"
+    )
     parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="a folder that holds runs at any depth")
     parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the page (default: DIR/view.html)")
     parser.add_argument("--serve", action="store_true", help="serve the page on this machine instead of writing it")

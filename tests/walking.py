@@ -80,6 +80,7 @@ COMMANDS = (
     "reproduce paper=own output=reproduced",
     "reproduce paper=own output=reproduced dry_run=true calibrate=false",
     "audit model=classifier dataset=rated.jsonl mode=lexical",
+    "doctor",
     "version",
 )
 

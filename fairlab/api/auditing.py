@@ -66,7 +66,8 @@ def audit(
     axes = [axis] if isinstance(axis, str) else list(axis)
     chosen = Settings(field, label, group, axes, labels, **settings)
     types = keys_of("audit")
-    for fault in chain.from_iterable(faults(name, value, types[name]) for name, value in vars(chosen).items()):
+    given = {name: value for name, value in vars(chosen).items() if name != "fit"}  # here it may be rows too
+    for fault in chain.from_iterable(faults(name, value, types[name]) for name, value in given.items()):
         raise FairlabError(fault)
     models = dict(model) if isinstance(model, Mapping) else {"": model}
     if not models:

@@ -18,6 +18,8 @@ from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import plain
 from fairlab.run.job import job
 
+QUESTION = "Is my model biased, beyond chance?"
+
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="audit")
 def main(config: DictConfig) -> None:

@@ -8,7 +8,7 @@ from fairlab.backbones.heads import head_title
 
 
 def summary(backbone: Any) -> str:
-    """Return lines on a backbone: family, pooling, head, weights, attention, limit, chat template, and result of its check.
+    """Return lines on a backbone: family, pooling, head, weights, attention, limit, template, result of its check.
 
     Example:
         >>> import fairlab

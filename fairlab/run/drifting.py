@@ -15,7 +15,9 @@ def command(arguments: Sequence[str]) -> None:
     """Print the table; bad input ends in one sentence."""
     from fairlab.reporting.score_drift import drift_json, drift_table, drifts, read_scores
 
-    parser = cli.Arguments(prog="fairlab drift", description=__doc__)
+    parser = cli.Arguments(
+        prog="fairlab drift", description=__doc__, epilog="Example: fairlab drift monday.jsonl friday.jsonl"
+    )
     parser.add_argument("earlier", metavar="EARLIER", type=Path, help="scores that fairlab score wrote")
     parser.add_argument("later", metavar="LATER", type=Path, help="scores by the same ensemble of later texts")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the numbers as JSON too")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,7 +19,9 @@ CITE = "What to cite of runs (methods, benchmarks, data, models and fairlab), as
 
 def table(arguments: Sequence[str]) -> None:
     """Print the table of the runs below folders, or write it to a file; bad input ends in one sentence."""
-    parser = argparse.ArgumentParser(prog="fairlab table", description=TABLE)
+    parser = cli.Arguments(
+        prog="fairlab table", description=TABLE, epilog="Example: fairlab table multirun/ccd --latex"
+    )
     parser.add_argument("runs", metavar="RUNS", nargs="+", type=Path, help="a folder with runs at any depth")
     parser.add_argument("--latex", action="store_true", help="LaTeX for the package booktabs; else Markdown")
     parser.add_argument("--readings", nargs="+", metavar="KEY", help="keys as in metrics.json, without the phase")
@@ -29,8 +30,8 @@ def table(arguments: Sequence[str]) -> None:
     parser.add_argument("--no-baseline", action="store_true", help="without the model that trainings started from")
     parser.add_argument("--caption", default="", help="caption instead of the one that says n, seeds and tests")
     parser.add_argument("--output", type=Path, metavar="FILE", help="a new file for the table")
-    chosen = parser.parse_args(arguments)
     with cli.one_sentence_without_hydra():
+        chosen = parser.parse_args(arguments)
         from fairlab.reporting.paper_table import paper_table
 
         records = _records(chosen.runs, chosen.output)
@@ -41,12 +42,12 @@ def table(arguments: Sequence[str]) -> None:
 
 def cite(arguments: Sequence[str]) -> None:
     """Print BibTeX of runs, or a paragraph on how they were made, or write it; bad input ends in one sentence."""
-    parser = argparse.ArgumentParser(prog="fairlab cite", description=CITE)
+    parser = cli.Arguments(prog="fairlab cite", description=CITE, epilog="Example: fairlab cite outputs/ccd_bert/NAME")
     parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="a folder of a run, or of runs")
     parser.add_argument("--methods", action="store_true", help="LaTeX on how the runs were made, with command lines")
     parser.add_argument("--output", type=Path, metavar="FILE", help="a new file")
-    chosen = parser.parse_args(arguments)
     with cli.one_sentence_without_hydra():
+        chosen = parser.parse_args(arguments)
         from fairlab.reporting.citing import bibtex, methods_paragraph
 
         records = _records(chosen.runs, chosen.output)

@@ -123,7 +123,7 @@ def test_attention_and_device_are_settings(tiny_folders):
     assert (eager.model.config._attn_implementation, eager.device.type) == ("eager", "cpu")
     assert torch.allclose(eager.embed(TEXTS), own.embed(TEXTS), atol=1e-6)
     assert "attention: eager" in repr(eager)
-    with pytest.raises(FairlabError, match="attention must be one of eager, sdpa, .* not kernels/of-the-hub"):
+    with pytest.raises(FairlabError, match=r"attention must be one of eager, sdpa, .* not kernels/of-the-hub"):
         fairlab.load(folder, attention="kernels/of-the-hub")
     with pytest.raises(FairlabError, match=r"device=there cannot be used here \(.*\); leave it out, or give cpu"):
         fairlab.load(folder, device="there")

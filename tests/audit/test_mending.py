@@ -194,7 +194,7 @@ def test_a_model_with_its_rule_is_named_by_an_at_sign(tmp_path, monkeypatch):
     [
         ({"mend": "odds"}, "mend=odds needs fit=FILE"),
         ({"mend": "odds", "fit": people(1000)}, "400 texts of fit are audited too"),
-        ({"mend": "colour", "fit": people(0)}, "mend must be threshold or odds, not colour"),
+        ({"mend": "colour", "fit": people(0)}, "mend must be threshold or odds or null, not colour"),
         ({"fit": people(0)}, "fit= is read by mend= alone"),
     ],
 )

@@ -13,12 +13,14 @@ from fairlab.run.command_line.docstrings import first_sentence
 from fairlab.run.command_line.pipes import quiet_when_unread
 
 PACKAGE = Path(__file__).parents[2]
+HERE, CLAIM = "What is here?", "Does a claim hold?"
 OWN = {
-    "cite": "what to cite of runs, as BibTeX, and how they were made",
-    "drift": "what moved between two files of scores",
-    "ls": "what there is to choose from, and which runs there are",
-    "table": "a table of runs for a paper, in LaTeX or Markdown",
-    "version": "the version of fairlab",
+    "cite": (CLAIM, "what to cite of runs, as BibTeX, and how they were made"),
+    "doctor": (HERE, "what is installed and at hand here, and what is missing for the rest"),
+    "drift": ("How do I use a mended model?", "what moved between two files of scores"),
+    "ls": (HERE, "what there is to choose from, and which runs there are"),
+    "table": (CLAIM, "a table of runs for a paper, in LaTeX or Markdown"),
+    "version": (HERE, "the version of fairlab"),
 }
 
 
@@ -39,6 +41,10 @@ def main() -> None:
         from fairlab.run.drifting import command
 
         command(given[1:])
+    elif name == "doctor":
+        from fairlab.run.doctor import command
+
+        command(given[1:])
     elif name in ("table", "cite"):
         from fairlab.run import papers
 
@@ -54,27 +60,38 @@ def main() -> None:
         sys.exit(1)
 
 
-def entry_points() -> dict[str, str]:
-    """Return the summary of each module that defines ``command``, from its docstring, by module name."""
+def entry_points() -> dict[str, tuple[str, str]]:
+    """Return the question and the summary of each module that defines ``command``, by module name.
+
+    The question is the module's ``QUESTION``, the summary is from its docstring; no module is imported.
+    """
     found = {}
     for path in sorted([*PACKAGE.glob("*.py"), *PACKAGE.glob("*/__init__.py")]):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         if any(isinstance(node, ast.FunctionDef) and node.name == "command" for node in tree.body):
-            found[path.parent.name if path.stem == "__init__" else path.stem] = first_sentence(
-                ast.get_docstring(tree)
-            ).partition(": ")[2]
+            summary = first_sentence(ast.get_docstring(tree)).partition(": ")[2]
+            found[path.parent.name if path.stem == "__init__" else path.stem] = question_in(tree), summary
     return found
 
 
 def usage() -> str:
-    """Return every command with a one-line summary."""
+    """Return every command with a one-line summary, under the question that it answers."""
     rows = entry_points() | OWN
-    lines = [f"  {name:<10} {what}" for name, what in rows.items()]
+    lines = []
+    for question in dict.fromkeys(sorted((asked for asked, _ in rows.values()), key=lambda asked: asked == HERE)):
+        lines += [question, *(f"  {name:<10} {what}" for name, (asked, what) in rows.items() if asked == question), ""]
     examples = [
         "  fairlab evaluate model=minilm benchmark=[seat,stsb]",
         "  fairlab train +experiment=ccd_bert",
         "  fairlab ls benchmarks",
     ]
     return "\n".join(
-        ["fairlab COMMAND ...", "", *lines, "", "Examples", *examples, "", "fairlab COMMAND --help says more."]
+        ["fairlab COMMAND ...", "", *lines, "Examples", *examples, "", "fairlab COMMAND --help says more."]
     )
+
+
+def question_in(tree: ast.Module) -> str:
+    """Return the text that a module assigns to ``QUESTION``."""
+    assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
+    given = (node.value for node in assigned if ast.unparse(node.targets[0]) == "QUESTION")
+    return str(ast.literal_eval(next(given)))

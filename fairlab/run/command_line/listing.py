@@ -16,11 +16,22 @@ from fairlab.types import FairlabError
 
 PACKAGE = Path(__file__).parents[2]
 LONGEST = 140  # characters of a line's words
+HELP = """fairlab ls [KIND] [NAME]
+
+Lists what can be chosen of a kind, with a line on each; without a kind, the kinds there are.
+
+Examples
+  fairlab ls benchmarks
+  fairlab ls quantities seat
+  fairlab ls runs outputs"""
 OTHERS = ("axes", "quantities", "runs")  # kinds that are no group of choices
 
 
 def command(arguments: Sequence[str]) -> None:
     """Print the requested list; bad input ends in one sentence."""
+    if any(one in ("-h", "--help") for one in arguments):
+        print_escaped(HELP)
+        return
     try:
         print_escaped(*listed(arguments))
     except FairlabError as error:

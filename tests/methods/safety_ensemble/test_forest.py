@@ -158,7 +158,7 @@ def test_what_cannot_be_is_refused():
 def test_what_cannot_train_is_told_without_scoring(tmp_path):
     texts = data()
     ensemble().check_data(texts)
-    with pytest.raises(FairlabError, match="fewer than two labels for hate"):
+    with pytest.raises(FairlabError, match="no text is labelled for hate"):
         ensemble(harms=["hate"], reweighting={"hate": MUCH}).check_data(texts)
     stored = tmp_path / "scores.csv"
     stored.write_text("text,hate\nA text of other data.,0.5\n")

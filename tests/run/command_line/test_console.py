@@ -49,11 +49,30 @@ def test_every_entry_point_is_a_command_with_a_line_of_its_own(said):
     printed, code = said()
     assert code == 0
     assert {"train", "evaluate", "augment", "score", "reproduce", "report"} <= set(entry_points())
-    for name, what in entry_points().items():
+    for name, (question, what) in (entry_points() | console.OWN).items():
         assert what, name
-        assert f"  {name:<10} {what}" in printed.out
+        under = printed.out.partition(f"{question}\n")[2].partition("\n\n")[0]
+        assert f"  {name:<10} {what}" in under.split("\n")
     assert said("version")[0].out.strip() == fairlab.__version__
     assert said("--help")[0].out == said()[0].out
+
+
+@pytest.mark.parametrize("name", sorted({*entry_points(), *console.OWN} - {"version"}))
+def test_every_command_explains_itself_with_an_example(name, said):
+    if name in ("train", "evaluate", "augment"):
+        pytest.skip("their help is tested where they run")
+    printed, code = said(name, "--help")
+    assert code in (0, None)
+    assert "xample" in printed.out
+    assert f"fairlab {name}" in printed.out or f"fairlab.{name}" in printed.out
+
+
+def test_completion_without_a_line_lists_the_commands(said, monkeypatch):
+    monkeypatch.delenv("COMP_LINE", raising=False)
+    monkeypatch.delenv("COMP_POINT", raising=False)
+    printed, code = said("complete")
+    assert code == 0
+    assert printed.out.split() == [*entry_points(), *console.OWN]
 
 
 def test_a_command_is_the_module_of_its_name(said, tmp_path, monkeypatch):

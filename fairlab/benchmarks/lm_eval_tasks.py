@@ -1,6 +1,6 @@
 """CrowS-Pairs and StereoSet as a folder of tasks for lm-evaluation-harness: ``--include_path FOLDER``.
 
-``python -m fairlab.integrations.lm_eval_tasks FOLDER`` writes the tasks ``fairlab_crows_pairs`` and
+``python -m fairlab.benchmarks.lm_eval_tasks FOLDER`` writes the tasks ``fairlab_crows_pairs`` and
 ``fairlab_stereoset`` (intrasentence) with their data, read as by fairlab's benchmarks. The score of
 CrowS-Pairs is that of ``benchmark=crows_pairs`` on causal language models: the summed log-likelihood of a sentence.
 StereoSet's is not: candidates are compared by log-likelihood per character, as the tool knows no tokens, and fairlab's

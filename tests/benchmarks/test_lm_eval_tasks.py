@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
 import fairlab
-from fairlab.integrations.lm_eval_tasks import FUNCTIONS, write_lm_eval_tasks
+from fairlab.benchmarks.lm_eval_tasks import FUNCTIONS, write_lm_eval_tasks
 from fairlab.types import FairlabError
 
 LM_EVAL = os.environ.get("LM_EVAL")  # the command, of an environment of its own
