@@ -128,8 +128,8 @@ def write_world(folder: Path, models: dict[str, Path]) -> None:
         "augment +augmentation=counterfactual_groups rewriter.mode=lexical input=texts.txt output=grouped",
         "augment +augmentation=cda input=texts.txt shard_rows=5 output=halfway",
         "augment +augmentation=perturbation rewriter.mode=lexical input=texts.txt output=perturbed",
-        "score model=ensemble input=texts.txt output=earlier.jsonl",
-        "score model=ensemble input=texts.txt output=later.jsonl",
+        "score model=ensemble input=many.txt output=earlier.jsonl",
+        "score model=ensemble input=many.txt output=later.jsonl",
         *(one for one in COMMANDS if "prepared" in one),
     ):
         run(command)

@@ -139,4 +139,6 @@ def paired(repeats: int) -> Iterator[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    FILE.write_text(json.dumps({"repeats": REPEATS, "rows": simulate()}, indent=1) + "\n", encoding="utf-8")
+    FILE.write_text(
+        json.dumps({"repeats": REPEATS, "rows": simulate()}, separators=(",", ":")) + "\n", encoding="utf-8"
+    )

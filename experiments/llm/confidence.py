@@ -113,7 +113,7 @@ def measure(work: Path, out: Path) -> None:
         for k in usable
     ]
     head = {"model": "qwen, bfloat16", "prompt": "counterfactual_marked"}
-    write_whole(out, json.dumps({**head, "items": items}, indent=1) + "\n")
+    write_whole(out, json.dumps({**head, "items": items}, separators=(",", ":")) + "\n")
 
 
 def power(texts: int, shift: float, error: float = 0.45, trials: int = 100) -> float:

@@ -235,7 +235,7 @@ if __name__ == "__main__":
     rewriters["unchanged"] = lambda pairs: [pair.original for pair in pairs]
     content, texts = measure(rewriters, arguments.half)
     if arguments.texts is not None:
-        write_whole(arguments.texts, json.dumps({"measured": content, "texts": texts}, indent=1) + "\n")
+        write_whole(arguments.texts, json.dumps({"measured": content, "texts": texts}, separators=(",", ":")) + "\n")
     if arguments.half == "held out":
         before = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
         content = {"revision": environment()["revision"]} | kept(content, before)

@@ -44,7 +44,7 @@ def checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
 
 
 def _as_python(value: Any) -> Any:
-    if isinstance(value, dict):  # settings by name
+    if type(value) is dict:  # settings by name; a data set of several splits is a dict too
         return {name: _as_python(one) for name, one in value.items()}
     return value.item() if isinstance(value, np.generic) else value
 

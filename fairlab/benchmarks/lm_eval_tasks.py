@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from fairlab.benchmarks.stereoset import SOURCE
+from fairlab.checks.escapes import print_escaped
 from fairlab.data.published.crows_pairs import read_crows_pairs
 from fairlab.data.published.download import locate
 from fairlab.data.published.stereoset import read_stereoset
@@ -107,6 +108,6 @@ def write_lm_eval_tasks(folder: Path) -> list[Path]:
 
 if __name__ == "__main__":
     try:
-        print(*write_lm_eval_tasks(Path(sys.argv[1] if len(sys.argv) > 1 else "lm_eval_tasks")), sep="\n")
+        print_escaped(*write_lm_eval_tasks(Path(sys.argv[1] if len(sys.argv) > 1 else "lm_eval_tasks")))
     except FairlabError as error:
         sys.exit(f"fairlab: {error}")

@@ -35,7 +35,10 @@ LEAST = 0.05  # share below which a source score is left out of figure 4, as in 
 def safety_sections(record: Record) -> list[Section]:
     """Return tables 3 and 6 next to the printed ones, figures 3 to 5, and the sets with the largest gaps."""
     overview, largest = read_overview(record.folder), read_largest_gaps(record.folder)
-    sections = [Section("Beside the published numbers", _beside(record)), *_rivals(record, list(overview))]
+    sections = [
+        Section("Beside the published numbers", _beside(record)),
+        *_rivals(record, list(overview) or record.config["method"]["harms"]),
+    ]
     for harm, of_harm in overview.items():
         sections.append(Section(f"Sliced averages, {harm}, safe texts", _heat_maps(of_harm)))
         if of_harm["contributions"]["before"] and of_harm["contributions"]["after"]:

@@ -8,7 +8,6 @@ from omegaconf import DictConfig, OmegaConf
 
 from fairlab.backbones.hub import licence_in
 from fairlab.backbones.loading import find_weights, weights_facts
-from fairlab.backbones.quantization import NOT_IN_4_BITS
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.values import TARGET
 from fairlab.record import Record
@@ -68,6 +67,8 @@ def _loaded_as(config: DictConfig) -> DictConfig:
     node, method = config.backbone, config.get("method")
     if not (method and method.get("quantize")) or node.get(TARGET) != LOAD:
         return node
+    from fairlab.backbones.quantization import NOT_IN_4_BITS
+
     if any(node.get(name) is not None for name in NOT_IN_4_BITS):
         return node
     return as_config({**plain(node), TARGET: IN_4_BITS})

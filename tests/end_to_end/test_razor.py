@@ -115,6 +115,7 @@ def by_model(payload, nth):
 def of_stub(stub, folder):
     return [
         "rewriter=llm_labelled",
+        "rewriter.facts=false",  # the stub numbers its rewrites
         "llm=local",
         "llm.model=m",
         f"llm.base_url={stub.url}",
@@ -141,7 +142,13 @@ def test_a_language_model_rewrites_the_second_sentence_and_replay_gives_the_same
     assert all("label" not in one for one in asked if "labels" in one)  # a fresh session does not know it
     stages = Record.load(tmp_path / "out").provenance["ledger"]
     assert {"label-keeping rewrites", "label of rewrites"} <= set(stages)
-    replay = ["rewriter=llm_labelled", "llm=replay", f"llm.ledger={tmp_path}/ledger.sqlite", "output=again"]
+    replay = [
+        "rewriter=llm_labelled",
+        "rewriter.facts=false",
+        "llm=replay",
+        f"llm.ledger={tmp_path}/ledger.sqlite",
+        "output=again",
+    ]
     same = ["field=[evidence,claim]", "augmentation.accept=always", "augmentation.tolerance=-1"]
     assert augment_here("+augmentation=razor", *replay, *same, *arguments) == 0
     assert rows(tmp_path / "again") == made

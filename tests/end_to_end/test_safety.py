@@ -133,7 +133,7 @@ def test_the_sweep_over_strengths_chooses_by_validation(run, tmp_path):
         ("source=[]", "the ensemble needs source classifiers; give source=[NAME,NAME]"),
         ("augmentation=rules", "augmentation=rules works on other data than SafetyData"),
         ("method.kind=svm", "method.kind must be forest, boosting, logistic, not svm"),
-        ("method.harms=[hate]", "the training seeds have fewer than two labels for hate"),
+        ("method.harms=[hate]", "no text is labelled for hate"),
     ],
 )
 def test_bad_settings_are_said_in_one_sentence(run, override, sentence):
