@@ -239,4 +239,4 @@ if __name__ == "__main__":
     if arguments.half == "held out":
         before = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
         content = {"revision": environment()["revision"]} | kept(content, before)
-        write_whole(RECORD, json.dumps(content, indent=2) + "\n")
+        write_whole(RECORD, json.dumps(content, separators=(",", ":")) + "\n")
