@@ -151,6 +151,20 @@ def check_folder(folder: Path, root: Path | None = None) -> None:
                     raise FairlabError(f"{entry.path} is a pipe, a socket or a device and no file; remove it")
 
 
+def refuse_used(folder: Path, remedy: str = "give a new folder") -> None:
+    """Raise unless a folder is new or empty.
+
+    Args:
+        folder: Folder to write into.
+        remedy: End of the sentence, which says what to do.
+
+    Raises:
+        FairlabError: Something is there already.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FairlabError(f"{folder} is there already; {remedy}")
+
+
 def is_below(place: str | Path, folder: str | Path) -> bool:
     """Return whether a path, with all links followed, is inside a folder or is the folder."""
     return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(folder))

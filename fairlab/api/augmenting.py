@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairlab.api.arguments import checked
 from fairlab.checks.escapes import print_escaped
-from fairlab.files import write_whole
+from fairlab.files import refuse_used, write_whole
 from fairlab.record import Record
 from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
 from fairlab.rewriting.group_rewriters import GroupRewriter
@@ -125,8 +125,7 @@ def augment(
         refuse_misfits("augment", composition, [f"{key}=" for key in values])
         config = plain_config(composition)
         refuse_unplanned(config, augmentation, cli.choices("augmentation"))
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise FairlabError(f"{folder} is there already; give a new folder as output")
+        refuse_used(folder, "give a new folder as output")
         folder.mkdir(parents=True, exist_ok=True)
         record = Record(folder, config, command="")
         with parsing_with(config["spacy"]):

@@ -15,7 +15,7 @@ from fairlab.api.arguments import checked
 from fairlab.api.loading import load_trainable, model_name
 from fairlab.api.results import Results, copied
 from fairlab.checks.values import shown
-from fairlab.files import write_whole
+from fairlab.files import refuse_used, write_whole
 from fairlab.record import Record
 from fairlab.run.config.composing import composed, from_model, own_settings
 from fairlab.run.config.schema import refuse_misfits
@@ -105,8 +105,7 @@ def debias(
         raise FairlabError("benchmarks is an empty list; give at least one, such as ['seat']")
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
     folder = Path(kept.name) / "run" if output is None else Path(output)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FairlabError(f"{folder} is there already; give a new folder as output")
+    refuse_used(folder, "give a new folder as output")
     values = {
         "data.path": str(data) if isinstance(data, str | Path) else str(written_groups(data, folder)),
         "seed": seed,

@@ -12,6 +12,7 @@ from fairlab.files import (
     check_folder,
     folder_replaced_when_written,
     no_space_is_one_sentence,
+    refuse_used,
     replaced_when_written,
 )
 from fairlab.record import Comparison, Note, NotRun, Reading, Record, values_in
@@ -156,8 +157,7 @@ def copied(source: Path, folder: Path) -> Path:
     Raises:
         FairlabError: If the new location already exists and is not empty, or the disk is full.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FairlabError(f"{folder} is there already; give a new folder")
+    refuse_used(folder)
     check_folder(source)
     with no_space_is_one_sentence(folder), folder_replaced_when_written(folder) as temporary:
         shutil.copytree(source, temporary, ignore=shutil.ignore_patterns(".lock"), dirs_exist_ok=True)

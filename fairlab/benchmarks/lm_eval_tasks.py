@@ -18,14 +18,13 @@ from fairlab.checks.escapes import print_escaped
 from fairlab.data.published.crows_pairs import read_crows_pairs
 from fairlab.data.published.download import locate
 from fairlab.data.published.stereoset import read_stereoset
-from fairlab.files import write_whole
+from fairlab.files import refuse_used, write_whole
 from fairlab.types import FairlabError
 
 VERSION = 1.0
-CROWS_PAIRS = """\
-# Pairs whose more stereotyping sentence is likelier, as a share: 0.5 is fair. Ties count as no hit.
-# Source: Nangia et al. 2020, CrowS-Pairs.
-task: fairlab_crows_pairs
+TASK = """\
+{about}
+task: fairlab_{name}
 dataset_path: json
 dataset_kwargs: {{data_files: {{test: {data}}}}}
 test_split: test
@@ -34,30 +33,23 @@ doc_to_text: ""
 doc_to_choice: choices
 doc_to_target: 0
 target_delimiter: ""
-process_results: !function fairlab_tasks.crows_pairs
+process_results: !function fairlab_tasks.{name}
 metric_list:
-  - {{metric: pct_stereotype, aggregation: mean, higher_is_better: false}}
+{metrics}
 metadata: {{version: {version}}}
 """
-STEREOSET = """\
-# Shares: lms, of comparisons with the unrelated candidate that a meaningful one wins (1 is best); ss, of examples whose
-# stereotype is likelier than its opposite (0.5 is fair).
-# Source: Nadeem et al. 2021, StereoSet, intrasentence task.
-task: fairlab_stereoset
-dataset_path: json
-dataset_kwargs: {{data_files: {{test: {data}}}}}
-test_split: test
-output_type: multiple_choice
-doc_to_text: ""
-doc_to_choice: choices
-doc_to_target: 0
-target_delimiter: ""
-process_results: !function fairlab_tasks.stereoset
-metric_list:
-  - {{metric: ss, aggregation: mean, higher_is_better: false}}
-  - {{metric: lms, aggregation: mean, higher_is_better: true}}
-metadata: {{version: {version}}}
-"""
+METRIC = "  - {{metric: {name}, aggregation: mean, higher_is_better: {higher}}}"
+CROWS_PAIRS = (
+    "# Pairs whose more stereotyping sentence is likelier, as a share: 0.5 is fair. Ties count as no hit.\n"
+    "# Source: Nangia et al. 2020, CrowS-Pairs.",
+    {"pct_stereotype": "false"},
+)
+STEREOSET = (
+    "# Shares: lms, of comparisons with the unrelated candidate that a meaningful one wins (1 is best); ss, of examples"
+    " whose\n# stereotype is likelier than its opposite (0.5 is fair).\n"
+    "# Source: Nadeem et al. 2021, StereoSet, intrasentence task.",
+    {"ss": "false", "lms": "true"},
+)
 FUNCTIONS = '''\
 """Scores of fairlab's tasks from the log-likelihoods of their candidates."""
 
@@ -87,8 +79,7 @@ def write_lm_eval_tasks(folder: Path) -> list[Path]:
     Raises:
         FairlabError: The folder is not empty, or the published data are not available.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FairlabError(f"{folder} is there already; give a new folder")
+    refuse_used(folder)
     pairs = read_crows_pairs(locate("crows_pairs/crows_pairs_anonymized.csv"))
     examples = [one for one in read_stereoset(locate(SOURCE)) if one.task == "intrasentence"]
     rows = {
@@ -97,10 +88,13 @@ def write_lm_eval_tasks(folder: Path) -> list[Path]:
     }
     folder.mkdir(parents=True, exist_ok=True)
     written = {"fairlab_tasks.py": FUNCTIONS}
-    for name, task in (("crows_pairs", CROWS_PAIRS), ("stereoset", STEREOSET)):
+    for name, (about, metrics) in (("crows_pairs", CROWS_PAIRS), ("stereoset", STEREOSET)):
         data = (folder / f"{name}.jsonl").resolve()
         written[data.name] = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows[name])
-        written[f"fairlab_{name}.yaml"] = task.format(data=json.dumps(str(data)), version=VERSION)
+        lines = "\n".join(METRIC.format(name=metric, higher=higher) for metric, higher in metrics.items())
+        written[f"fairlab_{name}.yaml"] = TASK.format(
+            about=about, name=name, data=json.dumps(str(data)), metrics=lines, version=VERSION
+        )
     for name, text in written.items():
         write_whole(folder / name, text)
     return [folder / name for name in written]

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from fairlab.checks.time_limits import TooSlow, time_limit
+from fairlab.checks.chat_templates import chat_text
 from fairlab.types import FairlabError
 
 MESSAGES, PROMPT, COMPLETION = "messages", "prompt", "completion"
 ROLES = ("system", "user", "assistant")
 ANSWERS = "assistant"
-TEMPLATE_SECONDS = 5.0  # maximum seconds that a chat template may take for a conversation
 
 
 class Dialogue(NamedTuple):
@@ -84,10 +83,13 @@ def _chat(messages: Sequence[dict[str, str]], first: int, tokenizer: Any) -> Dia
     places = [k for k, one in enumerate(messages) if k >= first and one["role"] == ANSWERS]
     if not places:
         raise ValueError("it has no answer of the assistant")
-    whole = _written(tokenizer, messages)
+    whole = chat_text(tokenizer, messages, answer=False)
     spans = []
     for k in places:
-        before, until = _written(tokenizer, messages[:k], answer=True), _written(tokenizer, messages[: k + 1])
+        before, until = (
+            chat_text(tokenizer, messages[:k], answer=True),
+            chat_text(tokenizer, messages[: k + 1], answer=False),
+        )
         if not (until.startswith(before) and whole.startswith(until.rstrip())):
             raise FairlabError(
                 "the chat template writes an answer otherwise than it begins one, so that its tokens cannot be told; "
@@ -101,14 +103,3 @@ def _chat(messages: Sequence[dict[str, str]], first: int, tokenizer: Any) -> Dia
         spans[-1] = (spans[-1][0], len(whole))
     assert all(one[1] <= other[0] for one, other in pairwise(spans))
     return Dialogue(whole, tuple(spans), False)
-
-
-def _written(tokenizer: Any, messages: Sequence[dict[str, str]], *, answer: bool = False) -> str:
-    try:
-        with time_limit(TEMPLATE_SECONDS):  # a template is a program written by the model's author
-            return str(tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=answer))
-    except TooSlow:
-        said = f"takes longer than {TEMPLATE_SECONDS:g} seconds"
-    except Exception as error:  # any error of the template or of jinja
-        said = f"fails ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
-    raise FairlabError(f"the chat template of {tokenizer.name_or_path} {said}; mend it, or use another model")

@@ -56,6 +56,7 @@ class BatchServer(Server):
         self.workers = 1
         self.ledger = ledger
         self.root = self.url.removesuffix(self.path)
+        self.endpoint = f"/{self.root.rpartition('/')[2]}{self.path}"  # as the lines of a job name it
         self.collected: list[RecordedJob] = []  # ended jobs with the requests that were not asked for
 
     async def __aexit__(self, *error: object) -> None:
@@ -105,10 +106,9 @@ class BatchServer(Server):
     def _parts(self, asked: Mapping[str, Request]) -> Iterator[dict[str, str]]:
         """Yield the lines of each new job by request, within the limits on the requests and bytes of a job."""
         part, size = dict[str, str](), 0
-        version = self.root.rpartition("/")[2]
         for key, request in asked.items():
             body = self._payload(request, self._form(request))
-            content = {"custom_id": key, "method": "POST", "url": f"/{version}{self.path}", "body": body}
+            content = {"custom_id": key, "method": "POST", "url": self.endpoint, "body": body}
             line = json.dumps(content, ensure_ascii=False) + "\n"
             length = len(line.encode())
             if part and (len(part) == MOST_REQUESTS or size + length > MOST_BYTES):
@@ -129,8 +129,7 @@ class BatchServer(Server):
         return await self._created(job)
 
     async def _created(self, job: RecordedJob) -> RecordedJob:
-        version = self.root.rpartition("/")[2]
-        order = {"input_file_id": job.file, "endpoint": f"/{version}{self.path}", "completion_window": WINDOW}
+        order = {"input_file_id": job.file, "endpoint": self.endpoint, "completion_window": WINDOW}
         made = await self._object("POST", "/batches", retried=False, json=order)  # sent twice it would be paid twice
         job = replace(job, id=_text_of(made, "id"))
         self.ledger.keep_job(job)

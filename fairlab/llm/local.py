@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.loading import DTYPES, find_weights, held_weights
-from fairlab.checks.time_limits import TooSlow, time_limit
+from fairlab.checks.chat_templates import chat_text
 from fairlab.files import sha256
 from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request, answer_log_probability, without_reasoning
 from fairlab.types import FairlabError
@@ -22,7 +22,6 @@ from fairlab.types import FairlabError
 if TYPE_CHECKING:
     from torch import Tensor
 
-TEMPLATE_SECONDS = 5.0  # maximum seconds that a chat template may take for a prompt
 HASH_SHOWN = 12  # digits of the weights' hash in the name under which answers are recorded
 
 
@@ -258,14 +257,7 @@ def _chat(tokenizer: Any, request: Request) -> str:
     """Format the prompt in the model's chat format; a model without a chat template gets plain text."""
     messages = list(request.messages)
     if tokenizer.chat_template:
-        try:
-            with time_limit(TEMPLATE_SECONDS):  # a template is a program written by the model's author
-                return tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        except TooSlow:
-            said = f"takes longer than {TEMPLATE_SECONDS:g} seconds"
-        except Exception as error:  # any error of the template or of jinja
-            said = f"fails ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
-        raise FairlabError(f"the chat template of {tokenizer.name_or_path} {said}; mend it, or use another model")
+        return chat_text(tokenizer, messages, answer=True)
     return "\n\n".join(message["content"] for message in messages) + "\n\n"
 
 

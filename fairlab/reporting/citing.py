@@ -11,13 +11,13 @@ from typing import Any
 from fairlab import __version__
 from fairlab.checks.redaction import without_secrets
 from fairlab.record import DATA, Record
+from fairlab.reporting.exports.measured_model import OWNED, model_given
 from fairlab.reporting.headlines import benchmark_title, description
 from fairlab.reporting.tables.grouping import identity
 from fairlab.reporting.tables.marks import marks_beside
 from fairlab.reporting.tables.rendering import escaped
 
 KEY = re.compile(r"@\w+\{\s*([^,\s]+)\s*,")
-HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 PARTS = ("fairlab.methods.", "fairlab.augmentation.", "fairlab.rewriting.", "fairlab.data.")  # whose classes are asked
 NAMED = ("method", "then", "augmentation", "rewriter", "data")  # parts of a configuration that a class carries out
 
@@ -77,7 +77,7 @@ def _of_benchmarks(record: Record) -> Iterable[str]:
 def _of_models(record: Record) -> Iterable[str]:
     for name, facts in _models(record).items():
         note = f"Weights with SHA-256 {facts['sha256']}" if facts.get("sha256") else ""
-        where = rf"\url{{https://huggingface.co/{name}}}" if HUB_NAME.fullmatch(name) else ""
+        where = rf"\url{{https://huggingface.co/{name}}}" if OWNED.fullmatch(name) else ""
         yield _entry(
             "misc", f"model-{_slug(name)}", key=_slug(name), title=f"{{{escaped(name)}}}", howpublished=where, note=note
         )
@@ -92,7 +92,7 @@ def _models(record: Record) -> dict[str, dict[str, Any]]:
         found = {str(one.get("name", label)): one for label, one in facts.items() if isinstance(one, dict)}
         if found:
             return found
-    name = (record.config.get("backbone") or {}).get("name") or record.config.get("model")
+    name = model_given(record)
     return {name: {}} if isinstance(name, str) else {}
 
 

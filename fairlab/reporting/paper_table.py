@@ -20,6 +20,7 @@ import numpy as np
 from fairlab.metrics.bootstrap import Z
 from fairlab.metrics.significance import holm
 from fairlab.record import Comparison, Reading, Record
+from fairlab.reporting.exports.measured_model import model_given
 from fairlab.reporting.headlines import title
 from fairlab.reporting.summary import ALPHA
 from fairlab.reporting.tables.comparing import CHANGE, Place, Side, sides_of
@@ -257,7 +258,7 @@ def short_name(record: Record, side: Side) -> str:
 
 
 def _model(record: Record) -> str:
-    name = (record.config.get("backbone") or {}).get("name") or record.config.get("model") or record.folder.name
+    name = model_given(record) or record.folder.name
     return Path(str(name)).name if not isinstance(name, dict | list) else record.folder.name
 
 

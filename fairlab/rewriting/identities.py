@@ -11,8 +11,6 @@ from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.types import FairlabError
 
 BLANKS = re.compile(r"(?<=\S) {2,}(?=\S)")
-
-
 SUBGROUPS = "subgroups"  # name of the lexicons of Sturman et al. 2024, table 2
 # The files of these lexicons. Gender is last, because a text about another identity often holds a pronoun as well.
 FILES = ("race_ethnicity", "religion", "sexual_orientation", "gender_identity")

@@ -154,7 +154,7 @@ def test_faulty_rows_are_named(llama, tmp_path, row, message):
     ],
 )
 def test_templates_that_fail_are_one_sentence(llama, tmp_path, monkeypatch, template, message):
-    monkeypatch.setattr("fairlab.data.dialogues.TEMPLATE_SECONDS", 0.2)
+    monkeypatch.setattr("fairlab.checks.chat_templates.SECONDS", 0.2)
     llama.tokenizer.chat_template = template
     with pytest.raises(FairlabError, match=message):
         make(llama, [{"messages": CHAT}] * 2, tmp_path)

@@ -186,7 +186,7 @@ def test_smollm2_answers(tmp_path):
 def test_a_chat_template_that_is_no_template_is_one_sentence(folder, monkeypatch, template, message):
     from transformers import AutoTokenizer
 
-    monkeypatch.setattr("fairlab.llm.local.TEMPLATE_SECONDS", 0.3)
+    monkeypatch.setattr("fairlab.checks.chat_templates.SECONDS", 0.3)
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     tokenizer.chat_template = template
     with pytest.raises(FairlabError, match=f"the chat template of .* {message}"):

@@ -10,7 +10,6 @@ Source: https://github.com/evaleval/every_eval_ever, eval.schema.json.
 from __future__ import annotations
 
 import json
-import re
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -18,18 +17,17 @@ from uuid import uuid4
 from fairlab.checks.redaction import redacted
 from fairlab.metrics.bootstrap import RESAMPLES
 from fairlab.record import Reading
-from fairlab.reporting.exports.measured_model import MeasuredModel, lower_is_better, standard_error
+from fairlab.reporting.exports.measured_model import OWNED, MeasuredModel, lower_is_better, name_of_file, standard_error
 from fairlab.reporting.headlines import benchmark_title, judging_rules, meaning, title
 
 SCHEMA = "0.3.0"
-HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 NEAREST = "nearer to the ideal value is better, on either side of it"
 
 
 def eee_files(model: MeasuredModel) -> dict[str, str]:
     """Return the record by the path of its file in a store of such records."""
-    developer, _, name = model.name.partition("/") if HUB_NAME.fullmatch(model.name) else ("unknown", "", model.name)
-    name = re.sub(r"[^\w.-]+", "_", name).strip("_") or "model"
+    developer, _, name = model.name.partition("/") if OWNED.fullmatch(model.name) else ("unknown", "", model.name)
+    name = name_of_file(name).strip("_") or "model"
     now = f"{datetime.now(UTC).timestamp():.6f}"
     content = {
         "schema_version": SCHEMA,

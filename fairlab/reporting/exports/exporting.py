@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fairlab.files import no_space_is_one_sentence, write_whole
+from fairlab.files import no_space_is_one_sentence, refuse_used, write_whole
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.exports import eval_results, every_eval_ever, item_csv, lm_eval_files, mteb_files
 from fairlab.reporting.exports.measured_model import MeasuredModel
@@ -37,8 +37,7 @@ def export_results(record: Record, form: str, folder: Path) -> list[Path]:
     """
     if form not in FORMS:
         raise FairlabError(f"there is no format '{form}'; there are: {', '.join(FORMS)}")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FairlabError(f"{folder} is there already; give a new folder")
+    refuse_used(folder)
     models = _models(record)
     made = [(model, name, text) for model in models for name, text in FORMS[form](model).items()]
     if not made:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from fairlab.checks.redaction import redacted
 from fairlab.record import without_nan
-from fairlab.reporting.exports.measured_model import MeasuredModel, lower_is_better, standard_error
+from fairlab.reporting.exports.measured_model import MeasuredModel, lower_is_better, name_of_file, standard_error
 from fairlab.reporting.view.items import ScoredItems, items_of
 
 
@@ -26,14 +25,14 @@ def harness_files(model: MeasuredModel) -> dict[str, str]:
     better: dict[str, dict[str, bool]] = {}
     versions: dict[str, int] = {}
     for reading in model.readings:
-        task = _name("/".join(filter(None, (reading.benchmark, reading.subset))))
+        task = name_of_file("/".join(filter(None, (reading.benchmark, reading.subset))))
         entry = results.setdefault(task, {"alias": task})
         entry[f"{reading.quantity},none"] = reading.value
         entry[f"{reading.quantity}_stderr,none"] = standard_error(reading)
         versions[task] = reading.version
         if (lower := lower_is_better(reading)) is not None:
             better.setdefault(task, {})[reading.quantity] = not lower
-    samples = {_name(found.name): found for found in items_of(model.record) if model.phase in found.scores}
+    samples = {name_of_file(found.name): found for found in items_of(model.record) if model.phase in found.scores}
     content = {
         "results": results,
         "configs": {
@@ -72,8 +71,3 @@ def _samples(found: ScoredItems, phase: str) -> list[str]:
         row |= {"filter": "none", "metrics": list(scores), "doc_hash": hashlib.sha256(text.encode()).hexdigest()}
         rows.append(json.dumps({**row, **scores}, ensure_ascii=False) + "\n")
     return rows
-
-
-def _name(task: str) -> str:
-    """Return the name of a task as a part of a file's name."""
-    return re.sub(r"[^\w.-]+", "_", task)

@@ -12,6 +12,8 @@ from fairlab.metrics.bootstrap import Z
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import judging_rules
 
+OWNED = re.compile(r"[\w.-]+/[\w.-]+")  # name of a hub's model with its owner
+
 
 @dataclass(frozen=True)
 class MeasuredModel:
@@ -30,13 +32,12 @@ class MeasuredModel:
     @property
     def label(self) -> str:
         """Name of the model's folder among several."""
-        return re.sub(r"[^\w.-]+", "_", self.phase) or "model"
+        return name_of_file(self.phase) or "model"
 
     @property
     def name(self) -> str:
         """Name of the model; a trained one has the name of its run's folder as well."""
-        config = self.record.config
-        given = (config.get("backbone") or {}).get("name") or config.get("model")
+        given = model_given(self.record)
         if isinstance(given, Mapping):
             given = given.get(self.phase)
         name = str(given) if isinstance(given, str) else self.record.folder.name
@@ -61,6 +62,16 @@ class MeasuredModel:
         for reading in self.readings:
             found.setdefault(reading.benchmark, []).append(reading)
         return found
+
+
+def model_given(record: Record) -> Any:
+    """Return the model that a run was given: its name, names by label of several models, or None."""
+    return (record.config.get("backbone") or {}).get("name") or record.config.get("model")
+
+
+def name_of_file(text: str) -> str:
+    """Return a text as a part of a file's name, with ``_`` for what none should hold."""
+    return re.sub(r"[^\w.-]+", "_", text)
 
 
 def standard_error(reading: Reading) -> float:

@@ -6,11 +6,10 @@ The main score of a part is its first headline reading, else its first one.
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from fairlab.checks.redaction import redacted
-from fairlab.reporting.exports.measured_model import MeasuredModel
+from fairlab.reporting.exports.measured_model import MeasuredModel, name_of_file
 
 
 def benchmark_files(model: MeasuredModel) -> dict[str, str]:
@@ -32,5 +31,5 @@ def benchmark_files(model: MeasuredModel) -> dict[str, str]:
             "evaluation_time": 0.0,
             "kg_co2_emissions": None,
         }
-        found["fairlab." + re.sub(r"[^\w.-]+", "_", benchmark) + ".json"] = content
+        found["fairlab." + name_of_file(benchmark) + ".json"] = content
     return {name: json.dumps(redacted(content), indent=2, ensure_ascii=False) + "\n" for name, content in found.items()}

@@ -14,13 +14,21 @@ from fairlab.run.command_line.pipes import quiet_when_unread
 
 PACKAGE = Path(__file__).parents[2]
 HERE, CLAIM = "What is here?", "Does a claim hold?"
-OWN = {
-    "cite": (CLAIM, "what to cite of runs, as BibTeX, and how they were made"),
-    "doctor": (HERE, "what is installed and at hand here, and what is missing for the rest"),
-    "drift": ("How do I use a mended model?", "what moved between two files of scores"),
-    "ls": (HERE, "what there is to choose from, and which runs there are"),
-    "table": (CLAIM, "a table of runs for a paper, in LaTeX or Markdown"),
-    "version": (HERE, "the version of fairlab"),
+OWN = {  # commands that no module is named after: the question, the summary, and the function
+    "cite": (CLAIM, "what to cite of runs, as BibTeX, and how they were made", "fairlab.run.papers.cite"),
+    "doctor": (
+        HERE,
+        "what is installed and at hand here, and what is missing for the rest",
+        "fairlab.run.doctor.command",
+    ),
+    "drift": ("How do I use a mended model?", "what moved between two files of scores", "fairlab.run.drifting.command"),
+    "ls": (
+        HERE,
+        "what there is to choose from, and which runs there are",
+        "fairlab.run.command_line.listing.command",
+    ),
+    "table": (CLAIM, "a table of runs for a paper, in LaTeX or Markdown", "fairlab.run.papers.table"),
+    "version": (HERE, "the version of fairlab", "fairlab.run.command_line.console.print_version"),
 }
 
 
@@ -31,24 +39,11 @@ def main() -> None:
     name = given[0] if given else "--help"
     if name in ("-h", "--help"):
         print_escaped(usage())
-    elif name in ("version", "--version"):
-        print_escaped(__version__)
-    elif name == "ls":
-        from fairlab.run.command_line.listing import command
-
-        command(given[1:])
-    elif name == "drift":
-        from fairlab.run.drifting import command
-
-        command(given[1:])
-    elif name == "doctor":
-        from fairlab.run.doctor import command
-
-        command(given[1:])
-    elif name in ("table", "cite"):
-        from fairlab.run import papers
-
-        getattr(papers, name)(given[1:])
+    elif name == "--version":
+        print_version()
+    elif name in OWN:
+        module, _, function = OWN[name][2].rpartition(".")
+        getattr(import_module(module), function)(given[1:])
     elif name == "complete":  # for the shell, see fairlab/run/completion.py
         import_module("fairlab.run.completion").command([*entry_points(), *OWN])
     elif name in entry_points():
@@ -58,6 +53,11 @@ def main() -> None:
         there = ", ".join([*entry_points(), *OWN])
         print_escaped(f"fairlab: there is no command '{name}'; there are: {there}", error=True)
         sys.exit(1)
+
+
+def print_version(_: object = None) -> None:
+    """Print the version of fairlab."""
+    print_escaped(__version__)
 
 
 def entry_points() -> dict[str, tuple[str, str]]:
@@ -76,7 +76,7 @@ def entry_points() -> dict[str, tuple[str, str]]:
 
 def usage() -> str:
     """Return every command with a one-line summary, under the question that it answers."""
-    rows = entry_points() | OWN
+    rows = entry_points() | {name: own[:2] for name, own in OWN.items()}
     lines = []
     for question in dict.fromkeys(sorted((asked for asked, _ in rows.values()), key=lambda asked: asked == HERE)):
         lines += [question, *(f"  {name:<10} {what}" for name, (asked, what) in rows.items() if asked == question), ""]

@@ -49,7 +49,7 @@ def test_every_entry_point_is_a_command_with_a_line_of_its_own(said):
     printed, code = said()
     assert code == 0
     assert {"train", "evaluate", "augment", "score", "reproduce", "report"} <= set(entry_points())
-    for name, (question, what) in (entry_points() | console.OWN).items():
+    for name, (question, what, *_) in (entry_points() | console.OWN).items():
         assert what, name
         under = printed.out.partition(f"{question}\n")[2].partition("\n\n")[0]
         assert f"  {name:<10} {what}" in under.split("\n")

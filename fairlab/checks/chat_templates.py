@@ -1,0 +1,32 @@
+"""Conversations written by a tokenizer's chat template, which is a program that the model's author wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairlab.checks.time_limits import TooSlow, time_limit
+from fairlab.types import FairlabError
+
+SECONDS = 5.0  # maximum time that a template may take for a conversation
+
+
+def chat_text(tokenizer: Any, messages: Sequence[Mapping[str, str]], *, answer: bool) -> str:
+    """Return messages in the chat format of a tokenizer that has a template.
+
+    Args:
+        tokenizer: Tokenizer of transformers.
+        messages: Messages, each with ``role`` and ``content``.
+        answer: Whether the beginning of the assistant's answer is appended.
+
+    Raises:
+        FairlabError: The template fails or takes too long.
+    """
+    try:
+        with time_limit(SECONDS):
+            return str(tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=answer))
+    except TooSlow:
+        said = f"takes longer than {SECONDS:g} seconds"
+    except Exception as error:  # any error of the template or of jinja
+        said = f"fails ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
+    raise FairlabError(f"the chat template of {tokenizer.name_or_path} {said}; mend it, or use another model")
