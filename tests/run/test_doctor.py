@@ -1,5 +1,7 @@
 """What ``fairlab doctor`` says of an installation."""
 
+from importlib.metadata import PackageNotFoundError
+
 import torch
 
 from fairlab.data.published.download import FILES
@@ -18,6 +20,15 @@ def test_an_extra_names_what_it_lacks_and_how_to_get_it():
         ]
     )
     assert found == ["a: missing no-such-package>=3, torch>=999; pip install 'fairlab[a]'", "b: installed"]
+
+
+def test_a_checkout_that_is_not_installed_says_so(monkeypatch):
+    def absent(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor, "requires", absent)
+    (said,) = doctor.extras(doctor.declared())
+    assert said.endswith("pip install -e .")
 
 
 def test_data_in_the_folder_and_in_the_cache_is_counted(monkeypatch, tmp_path):
@@ -40,7 +51,7 @@ def test_models_of_both_caches_are_named(monkeypatch, tmp_path):
     (tmp_path / "org--name").mkdir()
     (tmp_path / "org--name" / "manifest.json").touch()
     (tmp_path / "hub" / "models--google--bert").mkdir(parents=True)
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     _, kept, hub = doctor.models(tmp_path)
     assert kept == f"{tmp_path}: org/name"
     assert hub == f"{tmp_path / 'hub'}: google/bert"
