@@ -86,7 +86,7 @@ def walked() -> str:
 
 
 def read_flips() -> str:
-    """Return how many flips there were, how many of those read were of a wrong rewrite, and which way the right ones go."""
+    """Return the number of flips, of wrong rewrites among those read, and the directions of the right ones."""
     counts = json.loads((FOLDER / "flips" / "counts.json").read_text(encoding="utf-8"))
     rows = []
     for name, labels in READ_LABELS.items():

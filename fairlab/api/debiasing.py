@@ -117,7 +117,7 @@ def debias(
     }
     choices = [f"scale={scale}", f"method={method}", "data=groups"]
     choices += [] if measured is None else [f"benchmark=[{','.join(measured)}]"]
-    values["model"] = _name(model, Path(kept.name))
+    values["model"] = named_model(model, Path(kept.name))
     config = from_model(composed("train", choices, values), [f"{key}=" for key in values])
     folder.mkdir(parents=True, exist_ok=True)
     in_memory = {"model"} if isinstance(data, str | Path) else {"model", "data.path"}
@@ -131,7 +131,7 @@ def debias(
     return Run(record, kept)
 
 
-def _name(model: Any, folder: Path) -> str:
+def named_model(model: Any, folder: Path) -> str:
     """Return the name of a model; a model object is first written to a folder."""
     if isinstance(model, str | Path):
         return str(model)

@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 import yaml
