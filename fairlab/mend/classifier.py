@@ -18,7 +18,7 @@ from fairlab.audit.data import read_source
 from fairlab.audit.mending import FILE, mended, read_rule
 from fairlab.audit.running import Settings, audit_models
 from fairlab.checks.escapes import print_escaped
-from fairlab.mend.judging import Judged, Price, best_of, judge_change
+from fairlab.mend.judging import MendJudgement, KeptUtility, best_of, judge_change
 from fairlab.mend.outcome import PROVEN, TRIED, MendOutcome, concluded, publish
 from fairlab.record import Record
 from fairlab.reporting.report import write_report
@@ -45,7 +45,7 @@ class ClassifierWish:
     model: Any
     data: Any
     settings: Settings
-    price: Price
+    price: KeptUtility
     ways: Sequence[Literal["threshold", "odds"]] = WAYS
 
 
@@ -57,7 +57,7 @@ def mend_classifier(wish: ClassifierWish, folder: Path) -> MendOutcome:
     """
     model = as_classifier(wish.model)
     fit, choosing, proving = thirds(wish.data, wish.settings.field)
-    tried: list[Judged] = []
+    tried: list[MendJudgement] = []
     skipped: dict[str, str] = {}
     for way in wish.ways:
         print_escaped(f"trying {way}")

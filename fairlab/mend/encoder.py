@@ -21,7 +21,7 @@ from fairlab.data.groups import EMBEDDED, read_groups
 from fairlab.data.published.download import locate
 from fairlab.evaluate import work as evaluate_models
 from fairlab.files import folder_replaced_when_written, write_whole
-from fairlab.mend.judging import Price, best_of, judge_change
+from fairlab.mend.judging import KeptUtility, best_of, judge_change
 from fairlab.mend.outcome import CHOSEN, MODEL, PROVEN, TRIED, MendOutcome, concluded, publish
 from fairlab.record import Record
 from fairlab.reporting.card import model_card
@@ -60,7 +60,7 @@ class Wish:
 
     model: str
     axis: str
-    price: Price
+    price: KeptUtility
     groups: str
     methods: Sequence[str]
     benchmarks: Sequence[str] = ()

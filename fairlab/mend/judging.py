@@ -16,7 +16,7 @@ KEEP = re.compile(r"(\w+):(-?\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True)
-class Price:
+class KeptUtility:
     """Utility that may be lost.
 
     Attributes:
@@ -36,7 +36,7 @@ class Price:
         return f"{self.name}:{self.least:g}"
 
 
-def price_of(keep: str, known: str) -> Price:
+def price_of(keep: str, known: str) -> KeptUtility:
     """Return the price that a text such as ``stsb:-0.5`` names.
 
     Args:
@@ -51,11 +51,11 @@ def price_of(keep: str, known: str) -> Price:
         raise FairlabError(f"keep must be {known} and the change that counts as kept, such as {known}:-0.5, not {keep}")
     if found[1] != known:
         raise FairlabError(f"keep={keep} does not fit this model, whose utility is {known}; give keep={known}:-0.5")
-    return Price(found[1], float(found[2]))
+    return KeptUtility(found[1], float(found[2]))
 
 
 @dataclass(frozen=True)
-class Judged:
+class MendJudgement:
     """A mended model beside the original, on one set of readings.
 
     Attributes:
@@ -92,7 +92,7 @@ class Judged:
         )
 
 
-def judge_change(record: Record, label: str, original: str, price: Price) -> Judged:
+def judge_change(record: Record, label: str, original: str, price: KeptUtility) -> MendJudgement:
     """Judge one model of a record beside the original.
 
     Readings of fairness are the headline ones with an ideal value, other than the utility. They are adjusted together
@@ -120,7 +120,9 @@ def judge_change(record: Record, label: str, original: str, price: Price) -> Jud
             (fairer if later < earlier else worse).append(title(after))
     words = f"{price.name} {utility.difference:+.2f} [{utility.low:+.2f}, {utility.high:+.2f}]"
     kept = utility.low >= price.least
-    return Judged(label, fairer, worse, sum(map(len, distances.values())), _left(distances.values()), kept, words)
+    return MendJudgement(
+        label, fairer, worse, sum(map(len, distances.values())), _left(distances.values()), kept, words
+    )
 
 
 def _left(of_units: Iterable[Sequence[tuple[float, float]]]) -> float:
@@ -130,6 +132,6 @@ def _left(of_units: Iterable[Sequence[tuple[float, float]]]) -> float:
     return sum(shares) / len(shares) if shares else math.nan
 
 
-def best_of(judged: Sequence[Judged]) -> Judged | None:
+def best_of(judged: Sequence[MendJudgement]) -> MendJudgement | None:
     """Return the one that leaves least of the distance to fair among those that mend, or None."""
     return min((one for one in judged if one.mends), key=lambda one: one.remaining, default=None)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from fairlab.files import write_whole
-from fairlab.mend.judging import Judged, Price
+from fairlab.mend.judging import MendJudgement, KeptUtility
 from fairlab.record import Record
 from fairlab.reporting.citing import bibtex
 from fairlab.reporting.exports.exporting import export_results
@@ -34,9 +34,9 @@ class MendOutcome:
 
     folder: Path
     sentence: str
-    tried: list[Judged]
+    tried: list[MendJudgement]
     skipped: dict[str, str] = field(default_factory=dict)
-    proof: Judged | None = None
+    proof: MendJudgement | None = None
     is_mended: bool = False
 
     @property
@@ -52,7 +52,12 @@ class MendOutcome:
 
 
 def concluded(
-    folder: Path, name: str, price: Price, tried: list[Judged], skipped: dict[str, str], proof: Judged | None
+    folder: Path,
+    name: str,
+    price: KeptUtility,
+    tried: list[MendJudgement],
+    skipped: dict[str, str],
+    proof: MendJudgement | None,
 ) -> MendOutcome:
     """Return the outcome with its answer.
 
