@@ -18,7 +18,7 @@ from fairlab.audit.data import read_source
 from fairlab.audit.mending import FILE, mended, read_rule
 from fairlab.audit.running import Settings, audit_models
 from fairlab.checks.escapes import print_escaped
-from fairlab.mend.judging import MendJudgement, KeptUtility, best_of, judge_change
+from fairlab.mend.judging import KeptUtility, MendJudgement, best_of, judge_change
 from fairlab.mend.outcome import PROVEN, TRIED, MendOutcome, concluded, publish
 from fairlab.record import Record
 from fairlab.reporting.report import write_report

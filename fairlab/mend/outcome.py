@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from fairlab.files import write_whole
-from fairlab.mend.judging import MendJudgement, KeptUtility
+from fairlab.mend.judging import KeptUtility, MendJudgement
 from fairlab.record import Record
 from fairlab.reporting.citing import bibtex
 from fairlab.reporting.exports.exporting import export_results
