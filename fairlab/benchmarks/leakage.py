@@ -26,6 +26,7 @@ from fairlab.types import EQUAL, Description, FairlabError, ItemTexts, NotNegati
 FEWEST = 20  # groups that can be trained on and held out in turn
 STRENGTHS = (1e-3, 1e-1, 10.0)  # inverse L2 strengths to try, on features of mean 0 and overall deviation 1
 PROBES = {"linear": "a linear classifier", "kernel": "a kernel classifier", "neural": "a small neural network"}
+INFORMED = ("linear", "kernel")  # their strength is chosen by log loss; a network's probabilities are overconfident
 CITATION = """\
 @inproceedings{xu2020theory,
   title = {A Theory of Usable Information under Computational Constraints},
@@ -48,13 +49,14 @@ def _described() -> dict[str, QuantityInfo]:
             headline=name == "linear",
             margin=0.05,
         )
-        found[f"information_{name}"] = QuantityInfo(
-            f"information for {words}",
-            f"bits about the attribute that {words} can use on held-out texts (0 is fair; below 0: it is misled)",
-            "bits",
-            0.0,
-            margin=0.05,
-        )
+        if name in INFORMED:
+            found[f"information_{name}"] = QuantityInfo(
+                f"information for {words}",
+                f"bits about the attribute that {words} can use on held-out texts (0 is fair; chance takes it below)",
+                "bits",
+                0.0,
+                margin=0.05,
+            )
     return found
 
 
@@ -67,10 +69,10 @@ class Leakage(OfGroups):
     logistic regressions on the embeddings (``linear``) and on features of a Gaussian kernel (``kernel``), whose
     L2 strength is chosen within the training groups, and a network with one hidden layer (``neural``).
 
-    Quantities per set, for each probe: ``accuracy_PROBE`` (share of texts; ideal: chance) and ``information_PROBE``
-    (V-information in bits: the entropy of the attribute less the probe's mean log loss; ideal 0, at most log2 of the
-    number of attributes). Both are about probes of this size and as many training groups: more may be found by others.
-    Intervals resample groups; they hold the probes fixed.
+    Quantities per set: ``accuracy_PROBE`` for each probe (share of texts; ideal: chance), and ``information_linear``
+    and ``information_kernel`` (V-information in bits: the entropy of the attribute less the probe's mean log loss;
+    ideal 0, at most log2 of the number of attributes). They are about probes of this size and as many training groups:
+    others may find more. Intervals resample groups; they hold the probes fixed.
 
     Items (G, A, P, 2): probability of a version's own attribute, and whether it is the likeliest one.
 
@@ -198,5 +200,6 @@ def leakage_quantities(items: Mapping[str, NDArray[np.floating]]) -> list[Quanti
             chances, hits = values[:, :, k, 0].astype(np.float64), values[:, :, k, 1]
             bits = np.log2(attributes) + np.log2(np.maximum(chances, 1e-12)).mean(axis=1)
             found.append(of_set(hits.mean(axis=1), name=f"accuracy_{name}", ideal=1 / attributes))
-            found.append(of_set(bits, name=f"information_{name}"))
+            if name in INFORMED:
+                found.append(of_set(bits, name=f"information_{name}"))
     return found

@@ -37,7 +37,7 @@ def test_what_is_planted_is_found_by_the_probes_that_can_find_it(benchmark):
     line, ring, none = (read(benchmark.measure(Vectors(kind))) for kind in ("line", "ring", "none"))
     assert all(line[f"accuracy_{name}"].value > 0.85 for name in ("linear", "kernel", "neural"))
     assert line["information_linear"].value > 0.7
-    assert ring["accuracy_linear"].value < 0.62 < 0.93 < ring["accuracy_kernel"].value
+    assert ring["accuracy_linear"].value < 0.7 < 0.93 < ring["accuracy_kernel"].value
     assert ring["information_linear"].value < 0.03
     assert ring["information_kernel"].value > 0.7
     assert all(none[f"accuracy_{name}"].low < 0.5 < none[f"accuracy_{name}"].high for name in ("linear", "kernel"))
