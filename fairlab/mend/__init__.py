@@ -25,7 +25,7 @@ HELP = f"""fairlab mend MODEL [KEY=VALUE ...]
 Of an encoder
   axis=gender        axis of people
   keep=stsb:-0.5     smallest change of STS-B's correlation, times 100, that counts as kept
-  methods=[...]      sentence_debias, inlp, ccd_linear, ccd, ccd_aligned, dpce, adept; all of them by default
+  methods=[...]      sentence_debias, inlp, leace, ccd_linear, ccd, ccd_aligned, dpce, adept; all by default
   groups=FILE        counterfactual groups of another axis, to learn from
   benchmarks=[...]   benchmarks that prove: cced, seat, bias_ir and stsb by default
   scale=quickstart   or paper, which selects the methods' defaults

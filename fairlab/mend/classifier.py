@@ -55,8 +55,8 @@ def mend_classifier(wish: ClassifierWish, folder: Path) -> MendOutcome:
     Raises:
         FairlabError: The data, the model or a setting does not fit, or no rule does.
     """
-    model = as_classifier(wish.model)
     fit, choosing, proving = thirds(wish.data, wish.settings.field)
+    model = as_classifier(wish.model)
     tried: list[MendJudgement] = []
     skipped: dict[str, str] = {}
     for way in wish.ways:

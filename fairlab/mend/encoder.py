@@ -33,7 +33,7 @@ from fairlab.run.job import accounted, do_work
 from fairlab.train import work as train_model
 from fairlab.types import FairlabError, Group
 
-METHODS = ("sentence_debias", "inlp", "ccd_linear", "ccd", "ccd_aligned", "dpce", "adept")
+METHODS = ("sentence_debias", "inlp", "leace", "ccd_linear", "ccd", "ccd_aligned", "dpce", "adept")
 ORIGINAL, GENDER = "original", "gender"
 OF_GENDER = "embedded/people"
 SPLITS = ("train", "validation", "test")
