@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from fairlab.metrics.bootstrap import FEWEST_ITEMS, Z, expanded_interval, folded_interval
 from fairlab.metrics.significance import holm
 from fairlab.record import DATA, Reading, Record
-from fairlab.reporting.headlines import judging_rules, title
+from fairlab.reporting.headlines import judging_rules, represents, title
 from fairlab.reporting.questions import question
 from fairlab.reporting.summary import ALPHA
 from fairlab.reporting.tables.marks import marks_beside
@@ -95,7 +95,7 @@ class ReadingVerdict:
 def reading_verdicts(record: Record) -> list[ReadingVerdict]:
     """Return the verdicts on the headline readings of a record that have an ideal value other than best usefulness."""
     judged = [
-        r for r in record.readings if r.headline and r.phase != DATA and r.ideal is not None and question(r) != KEPT
+        r for r in record.readings if represents(r) and r.phase != DATA and r.ideal is not None and question(r) != KEPT
     ]
     found: list[ReadingVerdict] = []
     for phase in dict.fromkeys(reading.phase for reading in judged):

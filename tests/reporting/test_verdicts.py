@@ -88,7 +88,7 @@ def test_what_spoils_a_model_is_part_of_the_sentence(tmp_path):
     assert found.sentence.endswith("Of this model: did not train.")
     assert "of bias (did not train)" in summed_up([found])
     sentence, _ = verdict([shift(LIKE, 80.0, 4.0, 2.0, 5.0, 100.0)], ["did not train"])
-    assert sentence.startswith("Of 1 headline readings of a model that did not train, 1 moved nearer")
+    assert sentence.startswith("Of 1 headline reading of a model that did not train, 1 moved nearer")
 
 
 def test_usefulness_is_not_off_a_perfect_score(tmp_path):
