@@ -76,7 +76,7 @@ def paired_difference(first: Array, second: Array, clusters: Sequence[str] = (),
     inner = (math.nan, math.nan)
     needed = None
     if units >= FEWEST:
-        error = math.sqrt(units / (units - 1) * float(((sums - mean * sizes) ** 2).sum())) / n
+        error = clustered_error(sums, sizes)
         quantile = float(t.ppf(1 - LEVEL / 2, units - 1))
         low, high = mean - quantile * error, mean + quantile * error
         one_sided = float(t.ppf(1 - LEVEL, units - 1)) * error
@@ -84,6 +84,21 @@ def paired_difference(first: Array, second: Array, clusters: Sequence[str] = (),
         detectable = (quantile + float(norm.ppf(POWER))) * error
         needed = math.ceil(n * (detectable / mean) ** 2) if mean and detectable else None
     return PairedDifference(mean, low, high, inner, sign_flip_p(sums, seed), n, units, changed, detectable, needed)
+
+
+def clustered_error(sums: Array, sizes: Array) -> float:
+    """Return the cluster-robust standard error of the mean of all items, from at least two clusters.
+
+    Args:
+        sums: sum of each cluster's values, (C,).
+        sizes: number of each cluster's values, (C,).
+
+    Example:
+        >>> round(clustered_error(np.array([1.0, 0.0, 1.0, 0.0]), np.ones(4)), 4)  # deviation over root of 4
+        0.2887
+    """
+    units, n = len(sums), float(sizes.sum())
+    return math.sqrt(units / (units - 1) * float(((sums - float(sums.sum()) / n * sizes) ** 2).sum())) / n
 
 
 def sign_flip_p(sums: Array, seed: int = 0) -> float:

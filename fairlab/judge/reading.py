@@ -29,27 +29,36 @@ def read_tool_run(place: str | Path) -> ToolRun:
     """
     runs = read_tool_runs(place)
     if len(runs) > 1:
-        files = ", ".join(run.place.name for run in runs[:3])
-        raise FairlabError(f"{place} holds {len(runs)} runs ({files}, ...); give one of these files")
+        files = ", ".join(str(run.place.relative_to(place)) for run in runs[:3]) + ", ..." * (len(runs) > 3)
+        raise FairlabError(f"{place} holds {len(runs)} runs ({files}); give one of these files")
     return runs[0]
 
 
 def read_tool_runs(place: str | Path) -> list[ToolRun]:
-    """Return all runs in a file or below a folder, in order of their files.
+    """Return all runs in a file or below a folder, at least one, in order of their files.
 
     Raises:
         FairlabError: there is no such place, it holds a link out of it or no run of a known tool, or a file is damaged.
+    """
+    runs = find_tool_runs(place)
+    if not runs:
+        tools = ", ".join(reader.TOOL for reader in readers())
+        raise FairlabError(f"{place} holds no results that can be read; known are those of {tools}")
+    return runs
+
+
+def find_tool_runs(place: str | Path) -> list[ToolRun]:
+    """Return all runs in a file or below a folder, in order of their files; empty if there are none.
+
+    Raises:
+        FairlabError: there is no such place, it holds a link out of it, or a file is damaged.
     """
     path = Path(place)
     if not path.exists():
         raise FairlabError(f"{place} does not exist; give a file of results, or a folder of them")
     if path.is_dir():
         check_folder(path)
-    runs = [reader.read(file) for file, reader in _recognised(path)]
-    if not runs:
-        tools = ", ".join(reader.TOOL for reader in readers())
-        raise FairlabError(f"{place} holds no results that can be read; known are those of {tools}")
-    return runs
+    return [reader.read(file) for file, reader in _recognised(path)]
 
 
 def _recognised(path: Path) -> Iterator[tuple[Path, ModuleType]]:

@@ -131,7 +131,7 @@ def test_a_log_that_is_cut_off(tmp_path):
     whole = (FIXTURES / "inspect" / "a.eval").read_bytes()
     file = tmp_path / "a.eval"
     file.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(FairlabError, match="holds no results that can be read"):
+    with pytest.raises(FairlabError, match="is cut off or damaged"):
         read_tool_run(file)
     damaged = bytearray(whole)
     middle = whole.find(b"header.json") + 60
@@ -151,7 +151,7 @@ def test_runs_without_items_and_other_files(tmp_path):
         read_tool_run(tmp_path)
     with pytest.raises(FairlabError, match="does not exist"):
         read_tool_run(tmp_path / "nowhere")
-    with pytest.raises(FairlabError, match=r"holds 2 runs \(results_"):
+    with pytest.raises(FairlabError, match=r"holds 2 runs \(tiny_a/results_\S+, tiny_b/results_\S+\); give one"):
         read_tool_run(FIXTURES / "lm_eval")
 
 
@@ -167,6 +167,22 @@ def test_scores_that_are_no_numbers(tmp_path):
         read_tool_run(tmp_path / "a.csv")
 
 
-def test_runs_of_other_tools_are_named_where_a_table_of_runs_is_asked_for():
-    with pytest.raises(FairlabError, match=r"holds no run of fairlab, but 2 of lm-evaluation-harness 0.4.13; compare"):
-        fairlab.runs(FIXTURES / "lm_eval")
+def test_the_mean_is_what_helm_printed():
+    for metric in ("exact_match", "prefix_exact_match"):
+        found = scores(FIXTURES / "helm", metric)
+        assert (found.mean, found.reported, len(found.ids)) == (0.5, 0.5, 8)
+        assert len(set(found.texts)) == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),  # get_score() of MTEB's own TaskResult, read from the same files
+    [
+        ("tiny_a", {"MadeSTS": 0.7894304999999999, "MadePairs": 0.916667}),
+        ("tiny_b", {"MadeSTS": 0.7948189999999999, "MadePairs": 0.952381}),
+    ],
+)
+def test_scores_of_tasks_are_those_of_mteb(name, expected):
+    run = read_tool_run(FIXTURES / "mteb" / name)
+    (found,) = run.tasks
+    assert run.tool == "MTEB 2.26.24"
+    assert dict(zip(found.ids, found.values, strict=True)) == pytest.approx(expected, abs=1e-12)

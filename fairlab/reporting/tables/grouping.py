@@ -16,6 +16,7 @@ from fairlab.metrics.bootstrap import Z
 from fairlab.record import DATA, SAYS_NOTHING, Reading, Record
 from fairlab.reporting.tables.marks import CHANCE, UNTRAINED, marks_of_runs
 from fairlab.reporting.tables.runs import read_runs
+from fairlab.reporting.tables.tool_records import tool_records
 from fairlab.types import FairlabError
 
 # Overrides that say where and how a run was done, or which of several equal runs it is.
@@ -84,17 +85,21 @@ class Choice:
 
 
 def records_below(folder: Path) -> list[Record]:
-    """Return the records of all runs below a folder, at least one.
+    """Return the records of all runs below a folder, at least one; without any, those of other tools' results.
 
     Raises:
         FairlabError: The folder does not exist or contains no run.
     """
-    if not folder.is_dir():
+    if not folder.exists():
         raise FairlabError(f"{folder} is no folder; give a folder of runs, such as outputs")
-    records = read_runs(folder)
-    if not records:
-        raise FairlabError(f"{folder} holds no run (no record.json below it); give a folder of runs, such as outputs")
-    return records
+    if records := read_runs(folder) if folder.is_dir() else []:
+        return records
+    if records := tool_records(folder):
+        return records
+    raise FairlabError(
+        f"{folder} holds no run (no record.json below it) and no results of another tool; give a folder of runs, such "
+        "as outputs"
+    )
 
 
 def settings_of(records: Sequence[Record]) -> list[dict[str, str]]:
