@@ -18,7 +18,7 @@ HOUSEKEEPING = ("num_", "finish_reason", "inference_", "training_", "prompt_trun
 
 def recognises(path: Path) -> bool:
     """Return whether a file holds the statistics of a run's instances."""
-    return path.name == STATS and path.with_name(SPEC).is_file()
+    return path.name == STATS
 
 
 def read(path: Path) -> ToolRun:
@@ -27,6 +27,8 @@ def read(path: Path) -> ToolRun:
     Raises:
         FairlabError: the files are not as HELM writes them.
     """
+    if not path.with_name(SPEC).is_file():
+        raise FairlabError(f"{path} has no {SPEC} next to it; give the whole folder of HELM's run")
     spec = json_object(neighbour(path, SPEC))
     adapter = part(spec, "adapter_spec")
     texts = _texts(neighbour(path, STATE))
