@@ -17,6 +17,7 @@ from fairlab.reporting.changes import hover, in_words, what_changed
 from fairlab.reporting.curves import training_curves
 from fairlab.reporting.db_index import data_bias
 from fairlab.reporting.headlines import benchmark_title, description, key, meaning, represents, title
+from fairlab.reporting.ideal_forest import from_the_ideal
 from fairlab.reporting.page import (
     Block,
     Code,
@@ -53,7 +54,7 @@ def write_report(record: Record) -> Path:
     no_step: Block = Text("No training step.")
     drawn = [training_curves(record.history)] if record.history else [no_step]
     sections: list[Section | None] = [
-        what_changed(record),
+        what_changed(record) or from_the_ideal(record),
         _readings(record),
         Section("Training", drawn) if trained and not ensemble else None,
         *(embedding_sections(record) if not ensemble else ()),
