@@ -28,7 +28,13 @@ def main(arguments: Sequence[str]) -> None:
     parser = Arguments(
         prog="python -m fairlab.view", description=__doc__, epilog="Example: fairlab view outputs --serve"
     )
-    parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="a folder that holds runs at any depth, or results of another tool")
+    parser.add_argument(
+        "folders",
+        metavar="DIR",
+        nargs="+",
+        type=Path,
+        help="a folder that holds runs at any depth, or results of another tool",
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the page (default: DIR/view.html)")
     parser.add_argument("--serve", action="store_true", help="serve the page on this machine instead of writing it")
     parser.add_argument("--port", type=int, default=0, help="port to serve on (default: any that is free)")

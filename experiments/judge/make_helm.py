@@ -20,7 +20,7 @@ class MadeSums(Scenario):
 
     name = "made_sums"
     description = "made sums"
-    tags: list[str] = []
+    tags = ()
 
     def get_instances(self, output_path: str) -> list[Instance]:
         """Return the sums."""

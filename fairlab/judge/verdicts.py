@@ -274,7 +274,9 @@ def _lines(judgement: Judgement) -> list[str]:
     lines += ["", f"p-values are adjusted by {judgement.adjustment} over {many} comparison{'s' * (many > 1)}."]
     for one in judgement.verdicts:
         first, second = letter[one.first], letter[one.second]
-        items = _counted(one.found.n, "item") + (f" in {one.found.units} groups" if one.found.units < one.found.n else "")
+        items = _counted(one.found.n, "item") + (
+            f" in {one.found.units} groups" if one.found.units < one.found.n else ""
+        )
         values = f"{first} {one.value_first:.4g}, {second} {one.value_second:.4g}"
         lines += [f"{one.task}, {one.metric} ({items}): {values}", f"  {one.said(first, second)}"]
     if len(judgement.runs) > 2:
@@ -298,7 +300,9 @@ def _warnings(verdict: PairVerdict, letter: Mapping[str, str]) -> list[str]:
         alone = f"{_counted(pairing.only_first, 'item')} of the first alone, {pairing.only_second} of the second alone"
         warned.append(f"left out of {pair}: {alone}")
     if pairing.conflicts:
-        warned.append(f"left out of {pair}: {_counted(pairing.conflicts, 'item')} with the same identifier and another input")
+        warned.append(
+            f"left out of {pair}: {_counted(pairing.conflicts, 'item')} with the same identifier and another input"
+        )
     if pairing.by == "text":
         warned.append(f"items of {pair} were joined by their input, since identifiers do not mean the same items")
     if verdict.found.units < FEWEST:

@@ -10,11 +10,11 @@ from fairlab.reporting.page import SIGNS, Block, Fold, Heading, PageCell, PageTa
 from fairlab.reporting.questions import WIDEST, Shift, by_question, phases_of, shifts
 
 NOTE = (
-    "The plot shows by how much the distance to the ideal value {differs}, as a share of the distance {first}, with its "
-    f"95 % interval: to the left nearer, to the right farther, cut off at {WIDEST:.0%}. ▲ better, ▼ worse: beyond "
+    "The plot shows by how much the distance to the ideal value {differs}, as a share of the distance {first}, with "
+    f"its 95 % interval: to the left nearer, to the right farther, cut off at {WIDEST:.0%}. ▲ better, ▼ worse: beyond "
     "chance nearer to the ideal value, or farther from it. Differences are on the same items, from 2,000 paired "
-    "resamples; p is two-sided, adjusted by Holm over all headline readings{of}. Other readings are not adjusted: among "
-    "many of them some p-values are small by chance."
+    "resamples; p is two-sided, adjusted by Holm over all headline readings{of}. Other readings are not adjusted: "
+    "among many of them some p-values are small by chance."
 )
 
 

@@ -145,7 +145,8 @@ def _judged(record: Record, reading: Reading) -> tuple[float, float, float]:
     info = judging_rules(reading)
     if info is not None and info.folded:
         p = _own_p(record, reading)
-        return *folded_interval(reading.value, reading.low, reading.high, p), p
+        low, high = folded_interval(reading.value, reading.low, reading.high, p)
+        return low, high if info.high is None else max(reading.value, min(high, info.high)), p
     if reading.n < FEWEST_ITEMS:
         return math.nan, math.nan, math.nan
     low, high = expanded_interval(reading.value, reading.low, reading.high, reading.n)

@@ -42,7 +42,9 @@ def read(path: Path) -> ToolRun:
     kept = {task: file for task, file in samples.items() if file.is_file()}
     tasks = [scores for task, file in kept.items() for scores in _task(task, file, content)]
     if kept and not tasks:
-        raise FairlabError(f"{path} has samples, but none has a score that is a number; choose a metric of single items")
+        raise FairlabError(
+            f"{path} has samples, but none has a score that is a number; choose a metric of single items"
+        )
     if not tasks:
         raise FairlabError(
             f"{path} has no file of samples next to it (samples_TASK_{date}.jsonl); run the tool with --log_samples"

@@ -17,6 +17,7 @@ from fairlab.record import DATA, SAYS_NOTHING, Reading, Record
 from fairlab.reporting.tables.marks import CHANCE, UNTRAINED, marks_of_runs
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.tool_records import tool_records
+from fairlab.reporting.verdicts import corrected_interval
 from fairlab.types import FairlabError
 
 # Overrides that say where and how a run was done, or which of several equal runs it is.
@@ -24,6 +25,7 @@ NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|s
 # Parts of a configuration that say where, how or with which seed a run was done; and settings that inherit the seed.
 BESIDES = {"seed", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
 CONTENT = {"data.path": "data", "backbone.name": "weights"}  # paths, and the provenance of their content
+FEW_ITEMS = "too few items to conclude from"
 FEW_SEEDS = 8  # seeds below which the interval over seeds alone is given as well
 # Parts of a configuration that a method without training steps does not read; its data and its device it does.
 OF_STEPS = re.compile(
@@ -215,10 +217,19 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
 
 
 def _point(runs: Sequence[Record], key: str) -> Point | None:
-    """Return a reading over runs, with the marks that it has in any of them."""
+    """Return a reading over runs, with the marks that it has in any of them and intervals as verdicts take them."""
     found = [(record, reading) for record in runs for reading in record.readings if reading.key == key]
-    point = over_seeds([reading for _, reading in found])
-    return None if point is None else replace(point, marks=marks_of_runs(found))
+    point = over_seeds([_corrected(record, reading) for record, reading in found])
+    if point is None:
+        return None
+    few = any(math.isnan(corrected_interval(record, reading)[0]) for record, reading in found)
+    return replace(point, marks=marks_of_runs(found) + (FEW_ITEMS,) * few)
+
+
+def _corrected(record: Record, reading: Reading) -> Reading:
+    """Return a reading with its corrected interval; unchanged if its items are too few for one."""
+    low, high = corrected_interval(record, reading)
+    return reading if math.isnan(low) else replace(reading, low=low, high=high)
 
 
 def over_seeds(readings: Sequence[Reading]) -> Point | None:
@@ -267,8 +278,14 @@ def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | N
         return None
     first = min(sound, key=lambda choice: choice.points[key].distance)
     top = first.points[key]
-    alike = [c for c in having if c is not first and c.points[key].low <= top.high and c.points[key].high >= top.low]
+    alike = [c for c in having if c is not first and not _apart(c.points[key], top)]
     return first, alike
+
+
+def _apart(first: Point, second: Point) -> bool:
+    """Return whether two intervals do not overlap; with too few items none is apart from another."""
+    few = FEW_ITEMS in (*first.marks, *second.marks)
+    return not few and (first.low > second.high or first.high < second.low)
 
 
 def spoiled(point: Point) -> bool:

@@ -25,7 +25,6 @@ from fairlab.reporting.tables.marks import version_notes
 from fairlab.reporting.tables.tool_records import results_file
 from fairlab.reporting.verdicts import corrected_interval
 from fairlab.reporting.view.items import ScoredItems, items_of
-from fairlab.types import FairlabError
 
 MOST_WHOLE = 500  # maximum number of runs whose details a page includes
 MOST_STEPS = 240  # maximum number of points of a training curve
