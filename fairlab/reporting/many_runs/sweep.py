@@ -343,8 +343,8 @@ def _side_by_side(choices: Sequence[Choice], titles: Mapping[str, str]) -> Secti
         having = [choice for choice in choices if key in choice.points][:MOST_LINES]
         points = [choice.points[key] for choice in having]
         if len(having) > 1:
-            values = [[getattr(point, part) for point in points] for part in ("value", "low", "high")]
-            panels.append(Estimates(name, list(map(_short, having)), *values, ideal=points[0].ideal))
+            values, low, high = ([getattr(one, part) for one in points] for part in ("value", "low", "high"))
+            panels.append(Estimates(name, list(map(_short, having)), values, low, high, points[0].ideal))
     if not panels:
         return None
     note = "Means with their 95 % intervals; dashed: the ideal value."

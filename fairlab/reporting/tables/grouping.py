@@ -14,6 +14,7 @@ import numpy as np
 
 from fairlab.metrics.bootstrap import Z
 from fairlab.record import DATA, SAYS_NOTHING, Reading, Record
+from fairlab.reporting.headlines import judging_rules
 from fairlab.reporting.tables.marks import CHANCE, UNTRAINED, marks_of_runs
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.tool_records import tool_records
@@ -219,17 +220,23 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
 def _point(runs: Sequence[Record], key: str) -> Point | None:
     """Return a reading over runs, with the marks that it has in any of them and intervals as verdicts take them."""
     found = [(record, reading) for record in runs for reading in record.readings if reading.key == key]
-    point = over_seeds([_corrected(record, reading) for record, reading in found])
+    one = len({(reading.value, reading.low, reading.high) for _, reading in found}) == 1
+    point = over_seeds([_corrected(record, reading, one) for record, reading in found])
     if point is None:
         return None
     few = any(math.isnan(corrected_interval(record, reading)[0]) for record, reading in found)
     return replace(point, marks=marks_of_runs(found) + (FEW_ITEMS,) * few)
 
 
-def _corrected(record: Record, reading: Reading) -> Reading:
-    """Return a reading with its corrected interval; unchanged if its items are too few for one."""
+def _corrected(record: Record, reading: Reading, one: bool) -> Reading:
+    """Return a reading with its corrected interval; unchanged if its items are too few for one.
+
+    Over several computations :func:`over_seeds` widens intervals for few items, so that only folded ones are.
+    """
+    info = judging_rules(reading)
     low, high = corrected_interval(record, reading)
-    return reading if math.isnan(low) else replace(reading, low=low, high=high)
+    correct = (one or (info is not None and info.folded)) and not math.isnan(low)
+    return replace(reading, low=low, high=high) if correct else reading
 
 
 def over_seeds(readings: Sequence[Reading]) -> Point | None:
