@@ -15,7 +15,7 @@ FALLING = [{"step": k, "train/loss": 1.0 - k / 50} for k in range(40)]
 
 
 def reading(phase, seed=1):
-    return Reading("stsb", "dev", "spearman", 50.0, "u", 100.0, 90, 40.0, 60.0, headline=True, phase=phase, seed=seed)
+    return Reading("stsb", "dev", "spearman", 50.0, "u", 100.0, 9, 40.0, 60.0, headline=True, phase=phase, seed=seed)
 
 
 def run(folder, history, seed=1):
@@ -52,7 +52,7 @@ def test_a_record_saved_without_the_note_is_marked_all_the_same(tmp_path):
 def test_a_sweep_says_in_how_many_runs(tmp_path):
     records = [run(tmp_path / str(k), STILL if k < 2 else FALLING, seed=k) for k in range(3)]
     (choice,) = choices_of(records, [KEY])
-    assert choice.points[KEY].marks == (f"{UNTRAINED} in 2 of 3 runs",)
+    assert choice.points[KEY].marks == (f"{UNTRAINED} in 2 of 3 runs", FEW_ITEMS)
     assert f"({UNTRAINED} in 2 of 3 runs)</" in write_sweep(tmp_path, records, [KEY]).read_text(encoding="utf-8")
     (alone,) = choices_of(records[:1], [KEY])
     assert alone.points[KEY].marks == (UNTRAINED,)
