@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,15 +72,24 @@ def write_long_form(records: Sequence[Record], path: Path) -> None:
     """
     if path.suffix not in (".csv", ".parquet"):
         raise FairlabError(f"{path} has no ending that says its kind; give a name that ends in .csv or .parquet")
-    table = long_form(records)
+    table = _writable(long_form(records), csv_cell if path.suffix == ".csv" else str)
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
         if path.suffix == ".csv":
-            _escaped(table).to_csv(temporary, index=False)
+            table.to_csv(temporary, index=False)
         else:
             table.to_parquet(temporary, index=False)
 
 
-def _escaped(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return a table whose texts and column names are safe from being read as spreadsheet formulas."""
-    texts = table.map(lambda value: csv_cell(value) if isinstance(value, str) else value)
-    return texts.rename(columns=csv_cell)
+def _writable(table: pandas.DataFrame, escape: Callable[[str], str]) -> pandas.DataFrame:
+    r"""Return a table whose texts and column names are escaped; half a surrogate pair is written as ``\ud800``.
+
+    Args:
+        table: Table of any values.
+        escape: Escape of the format, such as the one that keeps a spreadsheet from reading a formula.
+    """
+
+    def writable(text: str) -> str:
+        return escape(text).encode("utf-8", errors="backslashreplace").decode()
+
+    texts = table.map(lambda value: writable(value) if isinstance(value, str) else value)
+    return texts.rename(columns=writable)
