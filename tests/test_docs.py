@@ -190,9 +190,8 @@ def test_every_threat_names_tests_that_are_there():
     table = page.partition("## What is not trusted")[2].partition("\n## ")[0]
     rows = [line.strip("| \n").split(" | ") for line in table.splitlines() if line.startswith("|")][2:]
     assert len(rows) >= 15
-    for row in rows:
-        named = re.findall(r"`(tests/[\w/]+\.py)`", row[-1])
-        assert len(row) == 4, row
-        assert named, row[0]
+    for threat in rows:
+        assert len(threat) == 4
+        assert re.findall(r"`(tests/[\w/]+\.py)`", threat[-1]), threat[0]
     for name in set(re.findall(r"`(tests/[\w/]+\.py)`", page)):
         assert "\ndef test_" in (ROOT / name).read_text(encoding="utf-8"), name

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fairlab.api.arguments import checked
+from fairlab.api.arguments import can_be_iterated, checked
 from fairlab.checks.escapes import print_escaped
 from fairlab.files import refuse_used, write_whole
 from fairlab.record import Record
@@ -151,7 +151,7 @@ def written_rows(texts: Any, field: str | Sequence[str], folder: Path) -> Path:
     if hasattr(texts, "save_to_disk"):
         texts.save_to_disk(folder / "texts")
         return folder / "texts"
-    if not isinstance(texts, Iterable) or isinstance(texts, bytes | Mapping):
+    if not can_be_iterated(texts) or isinstance(texts, bytes | Mapping):
         raise FairlabError(f"augment takes texts, rows or a data set, not {str(texts)[:60]}; give a list of texts")
     rows = [{field: one} if isinstance(one, str) and isinstance(field, str) else one for one in texts]
     if not rows:

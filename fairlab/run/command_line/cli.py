@@ -32,12 +32,12 @@ from fairlab.run.config.gone import GONE
 from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
 from fairlab.run.config.registered import EMPTY, entry_choices
 from fairlab.run.launch.processes import started_by_torchrun, work_for_rank_0
-from fairlab.types import FairlabError, ReviewNeeded, missing_extra
+from fairlab.types import FairlabError, ReviewNeeded, missing_extra, readable
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 NO_PLACE = {errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
-LONG_WORD = re.compile(r"(\S{200})\S{1000,}")
+NOT_READ = {errno.EIO, errno.ENXIO, errno.ENODEV, errno.EBADMSG}  # by the disk, or of a device; they name no file
 PLACES = re.compile(r"\+*hydra\.(run|sweep)\.dir=['\"]?(.*?)['\"]?$")  # where Hydra writes before any code of a run
 
 
@@ -168,9 +168,8 @@ def one_sentence_without_hydra() -> Iterator[None]:
 
 
 def stop(sentence: str, code: int = 1) -> NoReturn:
-    """Print one sentence and exit; a word of thousands of characters, such as a wrong value, is cut."""
-    words = LONG_WORD.sub(r"\1...", " ".join(without_secrets(sentence).splitlines()))
-    print_escaped(f"fairlab: {words}", error=True)
+    """Print one sentence and exit."""
+    print_escaped(f"fairlab: {readable(' '.join(without_secrets(sentence).splitlines()))}", error=True)
     sys.exit(code)
 
 
@@ -197,6 +196,8 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
             return f"{link.filename}: {link.strerror}; choose another folder, or change who may write there"
         if isinstance(link, OSError) and link.filename and (link.errno in NO_PLACE or _is_of_system(link)):
             return f"{link.filename}: {link.strerror}; choose another place to write to"
+        if isinstance(link, OSError) and link.errno in NOT_READ:
+            return f"{link.filename or 'a file'} cannot be read or written ({link.strerror}); copy it to another place"
     text = " ".join(str(error).split())
     missing = re.search(r"Could not (?:find|load) '([^']+)'", text)
     if missing and missing[1] == "hydra/sweeper/optuna":
