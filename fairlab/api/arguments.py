@@ -43,15 +43,6 @@ def checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
     return call
 
 
-def can_be_iterated(value: Any) -> bool:
-    """Return whether a value has items; an array without dimensions has a method for them, and none."""
-    try:
-        iter(value)
-    except TypeError:
-        return False
-    return True
-
-
 def _as_python(value: Any) -> Any:
     if type(value) is dict:  # settings by name; a data set of several splits is a dict too
         return {name: _as_python(one) for name, one in value.items()}

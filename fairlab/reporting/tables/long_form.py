@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairlab.checks.escapes import csv_cell
+from fairlab.checks.escapes import csv_cell, frame_of
 from fairlab.files import no_space_is_one_sentence, replaced_when_written
 from fairlab.record import Record, values_in
 from fairlab.reporting.tables.grouping import identity, settings_of
@@ -42,8 +42,6 @@ def long_form(records: Sequence[Record]) -> pandas.DataFrame:
     Args:
         records: Records of runs, finished or not.
     """
-    import pandas
-
     settings = [
         {f"config.{key}" if key in TAKEN else key: value for key, value in told.items()}
         for told in settings_of(records)
@@ -61,7 +59,7 @@ def long_form(records: Sequence[Record]) -> pandas.DataFrame:
         for record, told in zip(records, settings, strict=True)
         for reading in record.readings
     ]
-    return pandas.DataFrame(rows, columns=["run", "status", "configuration", "seed", *names, *READING])
+    return frame_of(rows, ["run", "status", "configuration", "seed", *names, *READING])
 
 
 def write_long_form(records: Sequence[Record], path: Path) -> None:
@@ -72,24 +70,15 @@ def write_long_form(records: Sequence[Record], path: Path) -> None:
     """
     if path.suffix not in (".csv", ".parquet"):
         raise FairlabError(f"{path} has no ending that says its kind; give a name that ends in .csv or .parquet")
-    table = _writable(long_form(records), csv_cell if path.suffix == ".csv" else str)
+    table = long_form(records)
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
         if path.suffix == ".csv":
-            table.to_csv(temporary, index=False)
+            _escaped(table).to_csv(temporary, index=False)
         else:
             table.to_parquet(temporary, index=False)
 
 
-def _writable(table: pandas.DataFrame, escape: Callable[[str], str]) -> pandas.DataFrame:
-    r"""Return a table whose texts and column names are escaped; half a surrogate pair is written as ``\ud800``.
-
-    Args:
-        table: Table of any values.
-        escape: Escape of the format, such as the one that keeps a spreadsheet from reading a formula.
-    """
-
-    def writable(text: str) -> str:
-        return escape(text).encode("utf-8", errors="backslashreplace").decode()
-
-    texts = table.map(lambda value: writable(value) if isinstance(value, str) else value)
-    return texts.rename(columns=writable)
+def _escaped(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Return a table whose texts and column names are safe from being read as spreadsheet formulas."""
+    texts = table.map(lambda value: csv_cell(value) if isinstance(value, str) else value)
+    return texts.rename(columns=csv_cell)
