@@ -49,8 +49,11 @@ PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
 COMPUTED = {None, *ATTENTION, "grouped_mm", "batched_mm"}
 LAYERS = re.compile(r"(?:^|_)(?:n_)?(?:layers?|blocks?)$|num_hidden_layers|num_layers")
-WIDTHS = re.compile(r"size$|dim$|_embd$|_inner$|n_ctx|n_positions|heads$|_ff$|_kv$|d_model|n_head|experts$")
+WIDTHS = re.compile(r"size$|dim$|_embd$|_inner$|n_ctx|n_positions|heads$|_ff$|_kv$|d_model|n_head|experts$|labels$|positions?_embeddings$")
 FEWEST, MOST_LAYERS = 16, 10_000  # minimum bytes of a layer's weights, and maximum layers of a model
+MOST_POSITIONS = 1 << 24
+# Settings of how outputs are given, and the only values for which they are those that are read here.
+OUTPUTS = {"return_dict": True, "chunk_size_feed_forward": 0}
 IMPLEMENTATIONS = {"attn_implementation", "experts_implementation"}
 
 
@@ -96,6 +99,9 @@ def check_model_folder(folder: Path, elsewhere: Sequence[Path] = ()) -> None:
         content = read_object(file)
         _check_implementations(file, content)
         _check_sizes(file, content, elsewhere)
+        for key, plain in OUTPUTS.items():
+            if content.get(key, plain) != plain:
+                raise FairlabError(f"{file} sets {key}, with which no embeddings can be read; leave it out")
 
 
 def _check_implementations(file: Path, content: Any) -> None:
@@ -122,7 +128,8 @@ def _check_sizes(file: Path, content: dict[str, Any], elsewhere: Sequence[Path])
         if not isinstance(value, int) or isinstance(value, bool):
             continue
         layers = LAYERS.search(key) is not None
-        if value > (min(weights // FEWEST, MOST_LAYERS) if layers else weights) and (layers or WIDTHS.search(key)):
+        held = max(weights, MOST_POSITIONS) if key.endswith("_embeddings") else weights  # rotary ones take no weights
+        if value > (min(weights // FEWEST, MOST_LAYERS) if layers else held) and (layers or WIDTHS.search(key)):
             raise FairlabError(
                 f"{file} declares {key}={value}, which the {weights:,} bytes of "
                 f"{', '.join(map(str, files[:2]))} cannot hold; put back the one that is damaged"
