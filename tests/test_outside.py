@@ -380,6 +380,14 @@ def test_a_model_that_declares_more_than_its_weights_hold_is_refused(tmp_path, t
         fairlab.load(tmp_path / "model")
 
 
+def test_a_setting_that_could_not_be_written_again_is_refused(tmp_path, tiny_folders):
+    shutil.copytree(tiny_folders["bert"], tmp_path / "model")
+    file = tmp_path / "model" / "tokenizer_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"do_basic_tokenize": "a\ud800"}))
+    with pytest.raises(FairlabError, match=r"tokenizer_config.json holds half a surrogate pair"):
+        fairlab.load(tmp_path / "model")
+
+
 @pytest.mark.parametrize(("key", "value"), [("return_dict", False), ("chunk_size_feed_forward", 3)])
 def test_a_model_that_gives_other_outputs_is_refused(tmp_path, tiny_folders, key, value):
     shutil.copytree(tiny_folders["bert"], tmp_path / "model")
