@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cache
@@ -12,7 +11,6 @@ from math import inf
 from typing import Annotated, Any
 
 NEUTRAL = "neutral"
-LONG_WORD = re.compile(r"(\S{200})\S{800,}")
 # JSON types for the annotations of a dataclass
 IN_JSON: dict[str, tuple[type, ...]] = {"float": (float, int), "int": (int,), "str": (str,), "bool": (bool,)}
 IN_JSON |= {"list": (list,), "dict": (dict,), "None": (type(None),)}
@@ -48,12 +46,8 @@ class FairlabError(Exception):
     """
 
     def __str__(self) -> str:
-        return readable(super().__str__())
-
-
-def readable(sentence: str) -> str:
-    """Return a sentence whose words of more than 1,000 characters, such as a wrong value, are cut after 200."""
-    return LONG_WORD.sub(r"\1...", sentence)
+        # A wrong value in it may be of any length.
+        return " ".join(one if len(one) < 1000 else f"{one[:200]}..." for one in super().__str__().split(" "))
 
 
 class DataUnavailable(FairlabError):

@@ -50,7 +50,9 @@ PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
 COMPUTED = {None, *ATTENTION, "grouped_mm", "batched_mm"}
 LAYERS = re.compile(r"(?:^|_)(?:n_)?(?:layers?|blocks?)$|num_hidden_layers|num_layers")
-WIDTHS = re.compile(r"size$|dim$|_embd$|_inner$|n_ctx|n_positions|heads$|_ff$|_kv$|d_model|n_head|experts$|labels$|positions?_embeddings$")
+WIDTHS = re.compile(
+    r"size$|dim$|_embd$|_inner$|n_ctx|n_positions|heads$|_ff$|_kv$|d_model|n_head|experts$|labels$|positions?_embeddings$"
+)
 FEWEST, MOST_LAYERS = 16, 10_000  # minimum bytes of a layer's weights, and maximum layers of a model
 MOST_POSITIONS = 1 << 24
 # Settings of how outputs are given, and the only values for which they are those that are read here.

@@ -32,7 +32,7 @@ from fairlab.run.config.gone import GONE
 from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
 from fairlab.run.config.registered import EMPTY, entry_choices
 from fairlab.run.launch.processes import started_by_torchrun, work_for_rank_0
-from fairlab.types import FairlabError, ReviewNeeded, missing_extra, readable
+from fairlab.types import FairlabError, ReviewNeeded, missing_extra
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -169,7 +169,8 @@ def one_sentence_without_hydra() -> Iterator[None]:
 
 def stop(sentence: str, code: int = 1) -> NoReturn:
     """Print one sentence and exit."""
-    print_escaped(f"fairlab: {readable(' '.join(without_secrets(sentence).splitlines()))}", error=True)
+    words = " ".join(without_secrets(sentence).splitlines())
+    print_escaped(f"fairlab: {FairlabError(words)}", error=True)
     sys.exit(code)
 
 
