@@ -51,8 +51,8 @@ def device(wanted: str | None = None) -> str:
 
     if wanted is not None:
         try:
-            torch.zeros(1, device=wanted).tolist()
-        except (RuntimeError, AssertionError, NotImplementedError) as error:
+            torch.zeros(1, device=torch.device(wanted)).tolist()
+        except (RuntimeError, AssertionError, NotImplementedError, TypeError, ValueError) as error:
             reason = " ".join(str(error).split())[:150]
             raise FairlabError(f"device={wanted} cannot be used here ({reason}); leave it out, or give cpu") from error
         return wanted

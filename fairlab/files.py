@@ -26,6 +26,7 @@ MOST_BYTES = 64 << 20  # in a JSON or YAML description, or in a decompressed rec
 MOST_MEMORY = 256 << 20  # for decompression, because the file itself sets the demand
 NAME_LENGTH = 128  # characters of a file's name that its temporary name repeats
 NO_NAME = re.compile("[\0\ud800-\udfff]")  # characters of no name: NUL, and halves of surrogate pairs
+OF_SYSTEM, MEMORY = ("dev", "proc", "sys"), "/dev/shm"  # folders at the root whose files are none; the exception
 UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.new", re.DOTALL)  # names of :func:`temporary_beside`
 
 
@@ -72,7 +73,11 @@ def replaced_when_written(path: Path) -> Iterator[Path]:
 
     The file has an unpredictable name and is created exclusively, so that no link in an untrusted folder can redirect
     the output. A link at ``path`` itself is replaced, not followed.
+
+    Raises:
+        FairlabError: ``path`` is a device, a pipe or a socket, or is in a folder of the system such as ``/dev``.
     """
+    _refuse_special(path)
     temporary = temporary_beside(path)
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666))
     try:
@@ -82,12 +87,25 @@ def replaced_when_written(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def _refuse_special(path: Path) -> None:
+    """Raise if a file at ``path`` would replace a device, a pipe or a socket, or anything in a folder of the system."""
+    place = Path(os.path.realpath(path.parent)) / path.name
+    if place.parts[1:2] and place.parts[1] in OF_SYSTEM and not place.is_relative_to(MEMORY):
+        raise FairlabError(f"{path} is in a folder that the system keeps for itself; choose another place to write to")
+    if path.exists() and not path.is_symlink() and not path.is_file() and not path.is_dir():
+        raise FairlabError(f"{path} is a pipe, a socket or a device and no file; choose another place to write to")
+
+
 @contextmanager
 def folder_replaced_when_written(folder: Path) -> Iterator[Path]:
     """Yield a new empty folder next to ``folder``; it replaces ``folder`` at the end.
 
     An existing folder of the name is deleted. The new folder is removed if writing fails.
+
+    Raises:
+        FairlabError: ``folder`` is in a folder of the system such as ``/proc``.
     """
+    _refuse_special(folder)
     temporary = temporary_beside(folder)
     temporary.mkdir(parents=True)
     try:

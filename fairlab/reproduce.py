@@ -59,7 +59,7 @@ def reproduce(config: DictConfig) -> None:
         FairlabError: the paper, the table or the number of seeds does not exist, or a run failed.
     """
     refuse_misfits("reproduce", config)
-    output = Path(config.output)
+    output = Path(str(config.output))
     matrix = chosen(read_matrix(matrix_file(config.paper), config.scale.name), config)
     asked = (row.of(column) for table in matrix.tables.values() for row in table.rows for column in table.columns)
     needed = dict.fromkeys(run for run in asked if run in matrix.runs)

@@ -49,7 +49,7 @@ def score(config: DictConfig) -> None:
     from fairlab.methods.safety_ensemble.exported.scores_in_parts import Parts
 
     refuse_misfits("score", config)
-    output, folder = Path(config.output), model_folder(Path(config.model))
+    output, folder = Path(str(config.output)), model_folder(Path(str(config.model)))
     parts = Parts(output, _facts(config, folder), keep=list(config.keep), part_rows=config.part_rows)
     if output.exists():
         if parts.clear():  # the previous run was stopped during its last step

@@ -45,6 +45,10 @@ class FairlabError(Exception):
     The command line prints only the message and exits with 1. Any other exception is a bug and keeps its traceback.
     """
 
+    def __str__(self) -> str:
+        # A wrong value in it may be of any length.
+        return " ".join(one if len(one) < 1000 else f"{one[:200]}..." for one in super().__str__().split(" "))
+
 
 class DataUnavailable(FairlabError):
     """Error for data found neither at a path, nor below ``FAIRLAB_DATA``, nor by download."""

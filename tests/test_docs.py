@@ -183,3 +183,15 @@ def test_the_dashboard_prints_its_layout_and_names_what_it_lacks(capsys, monkeyp
 
 def test_the_citation_names_the_version():
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == fairlab.__version__
+
+
+def test_every_threat_names_tests_that_are_there():
+    page = (ROOT / "docs" / "threat_model.md").read_text(encoding="utf-8")
+    table = page.partition("## What is not trusted")[2].partition("\n## ")[0]
+    rows = [line.strip("| \n").split(" | ") for line in table.splitlines() if line.startswith("|")][2:]
+    assert len(rows) >= 15
+    for threat in rows:
+        assert len(threat) == 4
+        assert re.findall(r"`(tests/[\w/]+\.py)`", threat[-1]), threat[0]
+    for name in set(re.findall(r"`(tests/[\w/]+\.py)`", page)):
+        assert "\ndef test_" in (ROOT / name).read_text(encoding="utf-8"), name

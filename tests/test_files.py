@@ -1,6 +1,7 @@
 import errno
 import hashlib
 import lzma
+import os
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,19 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch)
         write_whole(path, "new content")
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["record.json"]
+
+
+@pytest.mark.parametrize("place", ["/dev/full", "/dev/stdout", "/proc/self/new.csv", "/sys/new", "/dev/fd/1"])
+def test_nothing_of_the_system_is_replaced(place):
+    with pytest.raises(FairlabError, match="in a folder that the system keeps for itself; choose another place"):
+        write_whole(Path(place), "x")
+
+
+def test_a_pipe_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FairlabError, match="pipe is a pipe, a socket or a device and no file"):
+        write_whole(tmp_path / "pipe", "x")
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_an_error_that_holds_its_number_in_its_text_alone(tmp_path):

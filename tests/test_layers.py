@@ -26,7 +26,7 @@ LAYERS = [
     {"data"},
     {"methods", "benchmarks", "judge"},
     {"reporting"},
-    {"run"},
+    {"run", "ensemble"},  # the latter is a former place of methods, and only imports them
     {"train", "evaluate", "augment", "audit", "report", "reproduce", "score", "serve", "view"},
     {"mend"},
     {"api"},

@@ -363,13 +363,37 @@ def test_a_wrong_type_in_python_is_one_sentence(attempt):
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("num_hidden_layers", 10**7), ("num_hidden_layers", 10**12), ("hidden_size", 10**12), ("vocab_size", 10**15)],
+    [
+        ("num_hidden_layers", 10**7),
+        ("num_hidden_layers", 10**12),
+        ("hidden_size", 10**12),
+        ("vocab_size", 10**15),
+        ("num_labels", 10**9),
+        ("max_position_embeddings", 10**9),
+    ],
 )
 def test_a_model_that_declares_more_than_its_weights_hold_is_refused(tmp_path, tiny_folders, key, value):
     shutil.copytree(tiny_folders["bert"], tmp_path / "model")
     file = tmp_path / "model" / "config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
     with pytest.raises(FairlabError, match=f"declares {key}={value}"):
+        fairlab.load(tmp_path / "model")
+
+
+def test_a_setting_that_could_not_be_written_again_is_refused(tmp_path, tiny_folders):
+    shutil.copytree(tiny_folders["bert"], tmp_path / "model")
+    file = tmp_path / "model" / "tokenizer_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"do_basic_tokenize": "a\ud800"}))
+    with pytest.raises(FairlabError, match=r"tokenizer_config.json holds half a surrogate pair"):
+        fairlab.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(("key", "value"), [("return_dict", False), ("chunk_size_feed_forward", 3)])
+def test_a_model_that_gives_other_outputs_is_refused(tmp_path, tiny_folders, key, value):
+    shutil.copytree(tiny_folders["bert"], tmp_path / "model")
+    file = tmp_path / "model" / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
+    with pytest.raises(FairlabError, match=f"config.json sets {key}, with which no embeddings can be read"):
         fairlab.load(tmp_path / "model")
 
 

@@ -210,7 +210,7 @@ class Openings:
 
 Spoil = Callable[[Path], None]
 VOCABULARY, FEW = 200, 3  # entries that make a mapping a vocabulary, and how many of those are spoilt
-WRONG = [5, -1, 1e300, True, None, "x", "", [], [5], ["x"], {}, {"x": 5}, [[]]]
+WRONG = [5, -1, 1e300, True, None, "x", "", [], [5], ["x"], {}, {"x": 5}, [[]], "a\ud800b"]
 CLIMBS = ["../outside/secret", f"${{oc.env:{VARIABLE}}}", "outside", "/dev/zero"]
 
 

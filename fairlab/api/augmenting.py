@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairlab.api.arguments import checked
 from fairlab.checks.escapes import print_escaped
+from fairlab.checks.values import has_items
 from fairlab.files import refuse_used, write_whole
 from fairlab.record import Record
 from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
@@ -151,7 +152,7 @@ def written_rows(texts: Any, field: str | Sequence[str], folder: Path) -> Path:
     if hasattr(texts, "save_to_disk"):
         texts.save_to_disk(folder / "texts")
         return folder / "texts"
-    if not isinstance(texts, Iterable) or isinstance(texts, bytes | Mapping):
+    if not has_items(texts) or isinstance(texts, bytes | Mapping):
         raise FairlabError(f"augment takes texts, rows or a data set, not {str(texts)[:60]}; give a list of texts")
     rows = [{field: one} if isinstance(one, str) and isinstance(field, str) else one for one in texts]
     if not rows:

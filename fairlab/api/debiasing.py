@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fairlab.api.arguments import checked
 from fairlab.api.loading import load_trainable, model_name
 from fairlab.api.results import Results, copied
-from fairlab.checks.values import shown
+from fairlab.checks.values import has_items, shown
 from fairlab.files import refuse_used, write_whole
 from fairlab.record import Record
 from fairlab.run.config.composing import composed, from_model, own_settings
@@ -149,7 +149,7 @@ def written_groups(data: Any, folder: Path) -> Path:
     Raises:
         FairlabError: If there are no groups, or the input is not groups.
     """
-    if not isinstance(data, Iterable):
+    if not has_items(data):
         raise FairlabError(f"data must be counterfactual groups or a path, not {shown(data)}; give what augment makes")
     rows = [{**group.extra, **_plain(group)} if isinstance(group, Group) else group for group in data]
     if not rows:

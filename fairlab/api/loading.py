@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from fairlab.api.arguments import checked
 from fairlab.backbones.loading import PUBLISHED
 from fairlab.backbones.tokenizers import readable_length
+from fairlab.checks.values import faults
 from fairlab.distributed import device
 from fairlab.run.config.backbone_nodes import FALLBACK, SETTINGS, backbone_node, model_facts
 from fairlab.run.config.build import build, plain
 from fairlab.run.config.composing import composing
+from fairlab.run.config.schema import TYPES
 from fairlab.run.config.served_nodes import served_node
 from fairlab.types import FairlabError
 
@@ -95,7 +97,7 @@ def _named(model: str, settings: dict[str, Any]) -> Backbone | ModelObject:
         if (served := served_node(model)) is not None:
             _refuse_unknown(settings, SERVED)
             return build({**plain(served), **settings})  # type: ignore[no-any-return]
-        _refuse_unknown(settings, (*SETTINGS, DEVICE))
+        _refuse_misfits(settings, (*SETTINGS, DEVICE))
         own = {key: value for key, value in settings.items() if key != DEVICE}
         return build(backbone_node(model, own)).to(device(settings.get(DEVICE)))  # type: ignore[no-any-return]
 
@@ -103,6 +105,15 @@ def _named(model: str, settings: dict[str, Any]) -> Backbone | ModelObject:
 def _refuse_unknown(settings: Mapping[str, Any], known: Sequence[str]) -> None:
     if unknown := sorted(set(settings) - set(known)):
         raise FairlabError(f"there is no setting '{unknown[0]}' of a model; there are: {', '.join(known)}")
+
+
+def _refuse_misfits(settings: dict[str, Any], known: Sequence[str]) -> None:
+    """Refuse settings of another name or type; a path becomes its text."""
+    _refuse_unknown(settings, known)
+    settings.update({name: str(value) for name, value in settings.items() if isinstance(value, Path)})
+    for name, value in settings.items():
+        for fault in faults(name, value, TYPES[name], nodes=False):
+            raise FairlabError(fault)
 
 
 def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject | None:
@@ -113,7 +124,7 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject |
     from fairlab.backbones.backbone import Backbone
     from fairlab.backbones.model_object import ModelObject
 
-    _refuse_unknown(settings, [name for name in (*SETTINGS, DEVICE) if name != "base"])
+    _refuse_misfits(settings, [name for name in (*SETTINGS, DEVICE) if name != "base"])
     if isinstance(model, CrossEncoder):
         if not isinstance(model.model, PreTrainedModel):
             raise FairlabError("this CrossEncoder has no weights of torch at hand; load it with backend='torch'")

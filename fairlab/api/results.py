@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.checks.escapes import frame_of
 from fairlab.files import (
     check_folder,
     folder_replaced_when_written,
@@ -75,11 +76,9 @@ class Results:
 
     def items(self) -> pandas.DataFrame:
         """Return one row per item: benchmark, id, group and texts if available, and scores by name and model."""
-        import pandas
-
         from fairlab.reporting.view.items import items_of
 
-        return pandas.DataFrame([row for found in items_of(self.record) for row in _rows_of(found)])
+        return frame_of([row for found in items_of(self.record) for row in _rows_of(found)])
 
     def to_markdown(self) -> str:
         """Return a GitHub Markdown table with headline readings in rows and models in columns."""
@@ -183,9 +182,7 @@ class Changes:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return one row per difference."""
-        import pandas
-
-        return pandas.DataFrame([values_in(comparison) for comparison in self.comparisons]).drop(columns="phase")
+        return frame_of([values_in(comparison) for comparison in self.comparisons]).drop(columns="phase")
 
     def to_markdown(self) -> str:
         """Return the differences of headline readings in GitHub Markdown, followed by the omitted benchmarks."""

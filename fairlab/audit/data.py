@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import Kind
+from fairlab.checks.values import has_items
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows, rows_of_table
 from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant
@@ -67,21 +68,30 @@ def read_source(data: Any, field: str | Sequence[str]) -> tuple[str, list[Row]]:
         name, found = str(data), read_rows(str(data), field)
     else:
         table = _rows_in_memory(data)
-        if not all(isinstance(one, Mapping) for one in table):
+        if table is None or not all(isinstance(one, Mapping) for one in table):
             raise FairlabError("data is no table; give a file, a DataFrame or a list of rows by column")
         name, found = f"this {type(data).__name__}", rows_of_table(table, field)
     return name, list(_sound(name, found))
 
 
-def _rows_in_memory(data: Any) -> list[Any]:
-    """Return the rows of a DataFrame, a dataset of ``datasets``, a mapping of columns, or a list of rows."""
-    if hasattr(data, "iloc"):
+def _rows_in_memory(data: Any) -> list[Any] | None:
+    """Return the rows of a DataFrame, a dataset of ``datasets``, columns by name, or a list of rows; else None.
+
+    Raises:
+        FairlabError: The columns have different lengths.
+    """
+    if hasattr(data, "iloc") and hasattr(data, "columns"):
         return list(data.to_dict("records"))
     if isinstance(data, Mapping) and (splits := [name for name, one in data.items() if hasattr(one, "features")]):
         raise FairlabError(f"data has the splits {', '.join(map(str, splits))}; give one, such as data['{splits[0]}']")
-    if isinstance(data, Mapping):
-        return [dict(zip(data, cells, strict=True)) for cells in zip(*data.values(), strict=True)]
-    return list(data)
+    if not isinstance(data, Mapping):
+        return list(data) if has_items(data) else None
+    columns = [list(one) for one in data.values() if has_items(one)]
+    if len(columns) < len(data):
+        return None
+    if len({len(column) for column in columns}) > 1:
+        raise FairlabError(f"the columns of data have different lengths ({', '.join(map(str, data))}); complete them")
+    return [dict(zip(data, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
 
 def _sound(name: str, rows: Iterable[Row | BadRow]) -> Iterable[Row]:

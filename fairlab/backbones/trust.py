@@ -6,6 +6,7 @@ is built; an unlisted name raises an error of one sentence. No code from a folde
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -49,8 +50,15 @@ PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
 COMPUTED = {None, *ATTENTION, "grouped_mm", "batched_mm"}
 LAYERS = re.compile(r"(?:^|_)(?:n_)?(?:layers?|blocks?)$|num_hidden_layers|num_layers")
-WIDTHS = re.compile(r"size$|dim$|_embd$|_inner$|n_ctx|n_positions|heads$|_ff$|_kv$|d_model|n_head|experts$")
+WIDTHS = re.compile(
+    r"size$|dim$|_embd$|_inner$|n_ctx|n_positions|heads$|_ff$|_kv$|d_model|n_head|experts$|labels$|positions?_embeddings$"
+)
 FEWEST, MOST_LAYERS = 16, 10_000  # minimum bytes of a layer's weights, and maximum layers of a model
+MOST_POSITIONS = 1 << 24
+# Settings of how outputs are given, and the only values for which they are those that are read here.
+OUTPUTS = {"return_dict": True, "chunk_size_feed_forward": 0}
+SETTINGS = ("config.json", "tokenizer_config.json", "special_tokens_map.json", "generation_config.json")
+HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair; a model with one could not be saved again
 IMPLEMENTATIONS = {"attn_implementation", "experts_implementation"}
 
 
@@ -85,17 +93,24 @@ def check_model_folder(folder: Path, elsewhere: Sequence[Path] = ()) -> None:
         elsewhere: Files of the weights, if they are not in the folder.
 
     Raises:
-        FairlabError: If a link leads outside, adapters name another model, or the configuration names code of the hub.
+        FairlabError: If a link leads outside, adapters name another model, the configuration names code of the hub, or
+            a file of settings cannot be written again.
     """
     # The hub's cache stores the files of a snapshot in a neighbouring folder.
     check_folder(folder, folder.resolve().parent.parent if folder.parent.name == "snapshots" else None)
     if (folder / "adapter_config.json").is_file():
         raise FairlabError(f"{folder} holds adapters of another model; give it as base=NAME or base=FOLDER")
+    for file in filter(Path.is_file, (folder / name for name in SETTINGS)):
+        if HALF.search(json.dumps(read_object(file), ensure_ascii=False)):
+            raise FairlabError(f"{file} holds half a surrogate pair, which no text holds; put back a whole copy of it")
     file = folder / "config.json"
     if file.is_file():
         content = read_object(file)
         _check_implementations(file, content)
         _check_sizes(file, content, elsewhere)
+        for key, plain in OUTPUTS.items():
+            if content.get(key, plain) != plain:
+                raise FairlabError(f"{file} sets {key}, with which no embeddings can be read; leave it out")
 
 
 def _check_implementations(file: Path, content: Any) -> None:
@@ -122,7 +137,8 @@ def _check_sizes(file: Path, content: dict[str, Any], elsewhere: Sequence[Path])
         if not isinstance(value, int) or isinstance(value, bool):
             continue
         layers = LAYERS.search(key) is not None
-        if value > (min(weights // FEWEST, MOST_LAYERS) if layers else weights) and (layers or WIDTHS.search(key)):
+        held = max(weights, MOST_POSITIONS) if key.endswith("_embeddings") else weights  # rotary ones take no weights
+        if value > (min(weights // FEWEST, MOST_LAYERS) if layers else held) and (layers or WIDTHS.search(key)):
             raise FairlabError(
                 f"{file} declares {key}={value}, which the {weights:,} bytes of "
                 f"{', '.join(map(str, files[:2]))} cannot hold; put back the one that is damaged"

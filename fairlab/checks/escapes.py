@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # importing pandas takes a second
+    import pandas
 
 # Control characters (of Latin-1 too) except line feed and tabulator; marks that change the writing direction.
 HARMFUL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -31,6 +36,27 @@ def print_escaped(*lines: object, error: bool = False) -> None:
     """
     for line in lines:
         print(printable(str(line)), file=sys.stderr if error else sys.stdout, flush=True)
+
+
+def utf8(value: Any) -> Any:
+    r"""Return a text in which half a surrogate pair, which UTF-8 cannot hold, is written as ``\ud800``.
+
+    Any other value is returned unchanged.
+    """
+    return value.encode("utf-8", errors="backslashreplace").decode() if isinstance(value, str) else value
+
+
+def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> pandas.DataFrame:
+    """Return rows as a DataFrame whose texts and column names are UTF-8, which Arrow's columns need.
+
+    Args:
+        rows: Rows by column.
+        columns: Names of the columns, or None for those of the rows.
+    """
+    import pandas
+
+    whole = [{utf8(name): utf8(value) for name, value in row.items()} for row in rows]
+    return pandas.DataFrame(whole, columns=None if columns is None else list(map(utf8, columns)))
 
 
 def csv_cell(text: str) -> str:

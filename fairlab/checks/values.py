@@ -256,6 +256,15 @@ def _or(words: Sequence[str]) -> str:
     return " or ".join(filter(None, [", ".join(distinct[:-1]), distinct[-1]]))
 
 
+def has_items(value: Any) -> bool:
+    """Return whether a value has items; an array without dimensions has a method for them, and none."""
+    try:
+        iter(value)
+    except TypeError:
+        return False
+    return True
+
+
 def nearest_known(name: str, known: Iterable[str]) -> str:
     """Return words that name the known name most similar to a wrong one, or an empty string if no name is similar.
 

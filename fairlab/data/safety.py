@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from fairlab.data.near_copies import set_groups
 from fairlab.data.own_safety import TableColumns
 from fairlab.data.safety_readers import READERS, read_safety
+from fairlab.data.safety_readers import _csv as _csv  # its former place
 from fairlab.data.safety_texts import HARMS, SafetyText
 from fairlab.protocols import SubgroupAugmentation, TrainingData
 from fairlab.rewriting.identities import SUBGROUPS, Identities, identity_lexicons

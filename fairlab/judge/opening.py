@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from fairlab.checks.json_text import from_json
 from fairlab.files import inside, read_bounded
 from fairlab.types import FairlabError
 
 LARGEST = 1 << 30  # bytes of a file that is read whole
-LONGEST_LINE = 64 << 20  # characters; samples with long prompts have lines that no file of texts has
+LONGEST_LINE = 64 << 20  # bytes; samples with long prompts have lines that no file of texts has
 BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -38,22 +38,19 @@ def json_objects(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the JSON object of each line.
 
     Raises:
-        FairlabError: a line is too long, cut off, in another encoding than UTF-8, or holds no JSON object.
+        FairlabError: a line is too long, cut off, not UTF-8, or holds no JSON object.
     """
-    with path.open(encoding="utf-8-sig") as file:
+    with path.open("rb") as file:
         number = 0
-        while line := _line(file, path):
+        while content := file.readline(LONGEST_LINE):
             number += 1
+            try:
+                line = content.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise FairlabError(f"{path}, line {number}, is not UTF-8 text; save it in UTF-8") from error
             if line.strip():
                 place = f"{path}, line {number}"
                 yield as_object(parsed(line, place), place)
-
-
-def _line(file: TextIO, path: Path) -> str:
-    try:
-        return file.readline(LONGEST_LINE)
-    except UnicodeDecodeError as error:
-        raise FairlabError(f"{path} is not in UTF-8 ({error.reason}); save it in UTF-8") from error
 
 
 def parsed(text: str, place: str) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from fairlab.checks.escapes import frame_of
 from fairlab.judge.paired import FEWEST, LEVEL, PairedDifference, paired_difference
 from fairlab.judge.pairing import Pairing, pair_items
 from fairlab.judge.scores import TaskScores, ToolRun
@@ -117,9 +118,7 @@ class Judgement:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return one row per verdict."""
-        import pandas
-
-        return pandas.DataFrame([_row(verdict) for verdict in self.verdicts])
+        return frame_of([_row(verdict) for verdict in self.verdicts])
 
     def ranks(self) -> list[tuple[str, str, str, int, int]]:
         """Return task, metric, model, and the best and worst rank that the model may have.

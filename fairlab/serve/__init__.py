@@ -43,7 +43,7 @@ def answer_requests(config: DictConfig) -> None:
     from fairlab.serve.moderation_server import LOCAL, MODERATIONS, UNCHOSEN, Moderations, ServerBounds
 
     refuse_misfits("serve", config)
-    folder = model_folder(Path(config.model))
+    folder = model_folder(Path(str(config.model)))
     columns = load_columns(str(folder), None, plain(config.sources))
     columns.sources.seconds = min(SECONDS, config.seconds / 30)
     columns(["a text"])  # load the weights of the sources now, not during the first request

@@ -215,7 +215,8 @@ class Answers(BaseHTTPRequestHandler):
     def _answered(self) -> dict[str, Any]:
         path = self.path.partition("?")[0]
         # A foreign page could resolve its own name to this server; its requests then carry that name.
-        if self.headers.get("Host", "").rpartition(":")[0] not in (LOCAL, "localhost"):
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or hosts[0].rpartition(":")[0] not in (LOCAL, "localhost"):
             raise RequestError(HTTPStatus.FORBIDDEN, f"this server answers as {LOCAL} and localhost alone")
         if path not in METHODS:
             raise RequestError(HTTPStatus.NOT_FOUND, f"there is no {path[:100]} here; there are: {', '.join(METHODS)}")
@@ -244,9 +245,12 @@ class Answers(BaseHTTPRequestHandler):
 
     def _length(self) -> int:
         """Return the size of the body in bytes."""
-        given, most = self.headers.get("Content-Length"), self.server.bounds.body
-        if given is None or "Transfer-Encoding" in self.headers:
+        lengths, most = self.headers.get_all("Content-Length", []), self.server.bounds.body
+        if not lengths or "Transfer-Encoding" in self.headers:
             raise RequestError(HTTPStatus.LENGTH_REQUIRED, "the request has no Content-Length; give it")
+        if len(lengths) > 1:  # where the body ends would depend on who reads it
+            raise RequestError(HTTPStatus.BAD_REQUEST, "the request has several Content-Lengths; give one")
+        given = lengths[0]
         if not (given.isascii() and given.isdigit()) or len(given) > 18:
             raise RequestError(HTTPStatus.BAD_REQUEST, "the Content-Length is no number of bytes")
         if int(given) > most:

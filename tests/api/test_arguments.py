@@ -28,7 +28,10 @@ CALLS = {
     "rewrite": ({"text": "He left.", "to": "woman"}, ("to", "axis", "rewriter")),
     "augment": ({"texts": ["He left."], "augmentation": "cda"}, ("augmentation", "axis")),
     "runs": ({}, ("folder",)),
-    "load": ({"model": "nowhere/none"}, ("model",)),
+    "load": (
+        {"model": "nowhere/none"},
+        ("model", "pooling", "normalize", "max_length", "dtype", "attention", "device", "base"),
+    ),
     "evaluate": ({"model": "nowhere/none", "benchmarks": "cced"}, ("benchmarks",)),
     "debias": ({"model": "nowhere/none", "data": "nowhere"}, ("data", "method", "scale", "seed")),
     "audit": ({"model": "nowhere/none", "data": "nowhere.csv"}, ("data",)),
@@ -43,6 +46,20 @@ def test_an_argument_of_another_type_is_one_sentence(tmp_path, monkeypatch, name
         with pytest.raises(FairlabError) as caught:
             getattr(fairlab, name)(**{**CALLS[name][0], place: value})
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [*WRONG, {"text": 5}, {"text": ["a"], "label": []}, np.array("x")])
+def test_data_of_an_audit_that_is_no_table_is_one_sentence(tmp_path, monkeypatch, data):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FairlabError):
+        fairlab.audit(lambda texts: [0.5] * len(texts), data)
+
+
+def test_a_wrong_value_of_any_length_gives_a_short_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FairlabError, match=r"xxx\.\.\.") as caught:
+        fairlab.runs("x" * 100_000)
+    assert len(str(caught.value)) < 400
 
 
 def test_every_public_function_is_checked_and_keeps_its_signature():

@@ -127,6 +127,15 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path, name, old, new, message):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("content", [b'{"a": "\xff"}\n', '{"a": 1}\n'.encode("utf-16")])
+def test_lines_that_are_not_utf_8(tmp_path, content):
+    shutil.copytree(FIXTURES / "lm_eval" / "tiny_a", tmp_path / "a")
+    (samples,) = (tmp_path / "a").rglob("samples_*.jsonl")
+    samples.write_bytes(content)
+    with pytest.raises(FairlabError, match=r"jsonl, line 1, is not UTF-8 text; copy the file again"):
+        read_tool_run(tmp_path / "a")
+
+
 def test_a_log_that_is_cut_off(tmp_path):
     whole = (FIXTURES / "inspect" / "a.eval").read_bytes()
     file = tmp_path / "a.eval"

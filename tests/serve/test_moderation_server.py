@@ -145,6 +145,15 @@ def test_a_body_that_does_not_come_ends_in_time(serving):
     assert ask(serving)[0].status == 200
 
 
+@pytest.mark.parametrize("twice", ["Host: elsewhere.example:80", "Content-Length: 14", "Content-Length: 3"])
+def test_a_head_that_can_be_read_in_two_ways_is_refused(serving, twice):
+    body = b'{"input": "a"}'
+    head = f"Host: 127.0.0.1:{serving.server_port}\r\nContent-Length: {len(body)}\r\n{twice}"
+    with socket.create_connection(("127.0.0.1", serving.server_port), timeout=10) as one:
+        one.sendall(f"POST /v1/moderations HTTP/1.1\r\n{head}\r\n\r\n".encode() + body)
+        assert one.recv(100).startswith(b"HTTP/1.1 403 " if "Host" in twice else b"HTTP/1.1 400 ")
+
+
 def wait_until(happened):
     deadline = time.monotonic() + 5
     while not happened():

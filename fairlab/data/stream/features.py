@@ -77,7 +77,8 @@ def _of_columns(manifest: Path) -> Mapping[str, Any]:
 def _of_parquet(path: Path) -> Mapping[str, Any]:
     """Return the types in a Parquet file, with label names if datasets wrote it.
 
-    A damaged file is reported later, when it is read.
+    Empty if datasets has no such type, such as that of a map, or if the file is damaged; a damaged file is reported
+    later, when it is read.
     """
     import datasets
     import pyarrow
@@ -85,7 +86,7 @@ def _of_parquet(path: Path) -> Mapping[str, Any]:
 
     try:
         return dict(datasets.Features.from_arrow_schema(parquet.read_schema(path)))
-    except (pyarrow.ArrowException, OSError):
+    except (pyarrow.ArrowException, OSError, ValueError):
         return {}
 
 

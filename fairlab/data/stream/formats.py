@@ -207,7 +207,7 @@ def _parquet(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:
         batches = file.iter_batches(batch_size=1024)
         rows = (row for batch in batches for row in batch.to_pylist())
         yield from ((f"row {number}", row) for number, row in enumerate(rows, start=1))
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())[:SHOWN]
         raise FairlabError(f"{path} is no Parquet file, or a damaged one: {reason}") from error
 

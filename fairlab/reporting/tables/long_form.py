@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairlab.checks.escapes import csv_cell
+from fairlab.checks.escapes import csv_cell, frame_of
 from fairlab.files import no_space_is_one_sentence, replaced_when_written
 from fairlab.record import Record, values_in
 from fairlab.reporting.tables.grouping import identity, settings_of
@@ -42,8 +42,6 @@ def long_form(records: Sequence[Record]) -> pandas.DataFrame:
     Args:
         records: Records of runs, finished or not.
     """
-    import pandas
-
     settings = [
         {f"config.{key}" if key in TAKEN else key: value for key, value in told.items()}
         for told in settings_of(records)
@@ -61,7 +59,7 @@ def long_form(records: Sequence[Record]) -> pandas.DataFrame:
         for record, told in zip(records, settings, strict=True)
         for reading in record.readings
     ]
-    return pandas.DataFrame(rows, columns=["run", "status", "configuration", "seed", *names, *READING])
+    return frame_of(rows, ["run", "status", "configuration", "seed", *names, *READING])
 
 
 def write_long_form(records: Sequence[Record], path: Path) -> None:

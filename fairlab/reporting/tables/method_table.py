@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.versions import definition, outdated
+from fairlab.checks.escapes import frame_of
 from fairlab.metrics.bootstrap import two_sided_p
 from fairlab.metrics.significance import holm
 from fairlab.record import DATA, Reading, Record
@@ -115,8 +116,6 @@ class MethodTable:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a row per method and reading: mean, deviation, number of seeds and items, unit, ideal, best or not."""
-        import pandas
-
         rows = [
             {
                 "method": name,
@@ -134,7 +133,7 @@ class MethodTable:
             for name, row in self.cells.items()
             for place, cell in row.items()
         ]
-        return pandas.DataFrame(rows)
+        return frame_of(rows)
 
     def to_markdown(self) -> str:
         """Return the table in GitHub's Markdown, with an explanatory note."""

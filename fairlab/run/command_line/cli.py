@@ -37,6 +37,7 @@ from fairlab.types import FairlabError, ReviewNeeded, missing_extra
 FULL_ERROR = "HYDRA_FULL_ERROR"
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
 NO_PLACE = {errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
+NOT_READ = {errno.EIO, errno.ENXIO, errno.ENODEV, errno.EBADMSG}  # by the disk, or of a device; they name no file
 PLACES = re.compile(r"\+*hydra\.(run|sweep)\.dir=['\"]?(.*?)['\"]?$")  # where Hydra writes before any code of a run
 
 
@@ -168,7 +169,8 @@ def one_sentence_without_hydra() -> Iterator[None]:
 
 def stop(sentence: str, code: int = 1) -> NoReturn:
     """Print one sentence and exit."""
-    print_escaped(f"fairlab: {' '.join(without_secrets(sentence).splitlines())}", error=True)
+    words = " ".join(without_secrets(sentence).splitlines())
+    print_escaped(f"fairlab: {FairlabError(words)}", error=True)
     sys.exit(code)
 
 
@@ -193,8 +195,10 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
             return str(link)
         if isinstance(link, OSError) and link.errno in NOT_ALLOWED:
             return f"{link.filename}: {link.strerror}; choose another folder, or change who may write there"
-        if isinstance(link, OSError) and link.errno in NO_PLACE and link.filename:
+        if isinstance(link, OSError) and link.filename and (link.errno in NO_PLACE or _is_of_system(link)):
             return f"{link.filename}: {link.strerror}; choose another place to write to"
+        if isinstance(link, OSError) and link.errno in NOT_READ:
+            return f"{link.filename or 'a file'} cannot be read or written ({link.strerror}); copy it to another place"
     text = " ".join(str(error).split())
     missing = re.search(r"Could not (?:find|load) '([^']+)'", text)
     if missing and missing[1] == "hydra/sweeper/optuna":
@@ -209,6 +213,11 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
     if isinstance(error, HydraException | OmegaConfBaseException):
         return text
     return _no_choice(given, text) if _is_of_hydra(error) else None
+
+
+def _is_of_system(error: OSError) -> bool:
+    """Return whether an error is about a place that the system keeps for itself, where no file can be made."""
+    return str(error.filename).startswith(("/proc/", "/sys/", "/dev/"))
 
 
 def asks_for_plan(arguments: Sequence[str]) -> bool:

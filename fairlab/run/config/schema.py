@@ -97,6 +97,7 @@ TYPES: dict[str, Any] = {
 OWN = {  # keys that mean something else to one entry point
     "evaluate": {"model": Names | None, "dataset": Names | None},  # side by side
     "score": {"model": Name},
+    "serve": {"model": Name},
     "audit": {
         "model": Names,
         "dataset": str,

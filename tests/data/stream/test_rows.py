@@ -78,6 +78,17 @@ def test_a_bad_row_is_kept_with_its_line(tmp_path, line, reason):
     assert len(bad.content) <= 200
 
 
+def test_a_parquet_file_with_a_column_whose_name_is_damaged(tmp_path):
+    import pyarrow
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"text": ["He left."], "column": ["x"]}), tmp_path / "a.parquet")
+    damaged = (tmp_path / "a.parquet").read_bytes().replace(b"column", b"\xb7\x93\x8b\xff\xfe\x80")
+    (tmp_path / "a.parquet").write_bytes(damaged)
+    with pytest.raises(FairlabError, match=r"a.parquet is no Parquet file, or a damaged one: 'utf-8' codec"):
+        list(read_rows(str(tmp_path / "a.parquet")))
+
+
 def test_not_utf_8_in_a_table(tmp_path):
     good, bad = read(tmp_path / "a.csv", b"text\nfine\n\xe9x\n")
     assert (good.text, bad.reason, bad.content) == ("fine", "not UTF-8", "\ufffdx")

@@ -194,6 +194,14 @@ def test_the_long_form_is_keyed_by_what_a_run_does(sweep, tmp_path):
     assert long_form([]).empty
 
 
+def test_half_a_surrogate_pair_in_a_setting_or_label_is_written_escaped(tmp_path):
+    write_run(tmp_path / "1", "c\ud800d", 1.0, 1, (0.1, 80.0), draws=False)
+    write_run(tmp_path / "2", "ccd", 1.0, 1, (0.1, 80.0), draws=False)
+    for name, read in (("table.csv", pandas.read_csv), ("table.parquet", pandas.read_parquet)):
+        fairlab.runs(tmp_path).save(tmp_path / name)
+        assert "c\\ud800d" in read(tmp_path / name).method.tolist()
+
+
 def test_what_no_table_can_be_made_of(sweep, tmp_path):
     with pytest.raises(FairlabError, match="no run has the reading cced/gap; there are: cced/mine/gap"):
         fairlab.runs(sweep).table(["cced/gap"])
