@@ -132,7 +132,7 @@ def test_lines_that_are_not_utf_8(tmp_path, content):
     shutil.copytree(FIXTURES / "lm_eval" / "tiny_a", tmp_path / "a")
     (samples,) = (tmp_path / "a").rglob("samples_*.jsonl")
     samples.write_bytes(content)
-    with pytest.raises(FairlabError, match=r"jsonl, line 1, is not UTF-8 text; copy the file again"):
+    with pytest.raises(FairlabError, match=r"jsonl, line 1, is not UTF-8 text; save it in UTF-8"):
         read_tool_run(tmp_path / "a")
 
 
@@ -253,7 +253,7 @@ def test_samples_in_another_encoding(tmp_path):
     shutil.copytree(FIXTURES / "lm_eval" / "tiny_a", tmp_path / "run")
     samples = next((tmp_path / "run").glob("samples*"))
     samples.write_text(samples.read_text(encoding="utf-8"), encoding="utf-16")
-    with pytest.raises(FairlabError, match=r"samples_\S+ is not in UTF-8"):
+    with pytest.raises(FairlabError, match=r"samples_\S+, line \d+, is not UTF-8"):
         read_tool_run(tmp_path / "run")
 
 
