@@ -1,4 +1,4 @@
-"""Tables of the CCD page and of the README's quickstart."""
+"""Tables of the CCD pages."""
 
 from __future__ import annotations
 
@@ -331,7 +331,7 @@ def commonest_label(run: str, column: str, runs: Path) -> str:
 
 PAGES = {
     "docs/what_ccd_does.md": {"glance": at_a_glance, "turns": composed.turns},
-    "README.md": {"quickstart": quickstart},
+    "docs/ccd.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
         "seeds": seeds,
         "betas": lambda: comparison(BETAS),
