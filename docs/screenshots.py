@@ -21,8 +21,6 @@ import tempfile
 from datetime import date
 from pathlib import Path
 
-from PIL import Image
-
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = ROOT / "experiments"
 TEXTS = [
@@ -148,6 +146,8 @@ def view(folder: Path) -> Path:
 
 def take(page: Path, picture: Path, width: int, height: int, profile: Path) -> None:
     """Write a picture of the top of a page, in 192 colours so that it stays small."""
+    from PIL import Image
+
     command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
     options = [f"--user-data-dir={profile}", f"--window-size={width},{height}", f"--screenshot={picture.resolve()}"]
     subprocess.run([*command, *options, page.resolve().as_uri()], check=True, capture_output=True, timeout=120)

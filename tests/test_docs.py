@@ -240,3 +240,11 @@ def test_every_picture_of_the_gallery_is_dated():
     assert set(json.loads((ROOT / "docs" / "images" / "pictures.json").read_text(encoding="utf-8"))) == pictures
     gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
     assert set(re.findall(r"\(images/(\w+)\.png\)", gallery)) == pictures
+
+
+def test_the_notes_for_coding_assistants_name_what_is_there():
+    notes = (ROOT / "AGENTS.md").read_text(encoding="utf-8")
+    for name in re.findall(r"`([\w/]+(?:\.\w+|/))`", notes):
+        assert (ROOT / name).exists(), name
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert all(f"\n{target}: " in makefile for target in re.findall(r"`make (\w+)`", notes))
