@@ -123,17 +123,17 @@ def has_runs(folder: str) -> bool:
 
 
 def runs_page(folder: str) -> str:
-    """The page of ``fairlab.view`` of the runs below a folder of the repository."""
+    """Return the page of ``fairlab.view`` of the runs below a folder of the repository."""
     return without_secrets(view_page(browse([ROOT / folder]), served=False))
 
 
 def groups() -> list[str]:
-    """Configuration groups, and ``root`` for what stands beside them."""
+    """Return configuration groups, and ``root`` for what stands beside them."""
     return ["root", *sorted(path.name for path in (ROOT / "conf").iterdir() if path.is_dir())]
 
 
 def configuration(group: str) -> str:
-    """The yaml of a group, file by file; its comments say what the values are."""
+    """Return the yaml of a group, file by file; its comments say what the values are."""
     folder = ROOT / "conf" if group == "root" else ROOT / "conf" / group
     files = sorted(folder.glob("*.yaml")) if group == "root" else sorted(folder.rglob("*.yaml"))
     parts = [f"# {TITLES.get(group, f'{group}=')}\n"]
@@ -147,6 +147,6 @@ def configuration(group: str) -> str:
 
 
 def modules() -> list[str]:
-    """Packages and modules of fairlab, each with a page of its own."""
+    """Return packages and modules of fairlab, each with a page of its own."""
     found = (path for path in (ROOT / "fairlab").iterdir() if not path.name.startswith("_"))
     return sorted(path.stem for path in found if path.suffix == ".py" or (path / "__init__.py").is_file())

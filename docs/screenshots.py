@@ -75,7 +75,7 @@ def fingerprint(page: Path) -> str:
 
 
 def pages(folder: Path, run: Path, ensemble: Path) -> dict[str, tuple[Path, int]]:
-    """The pages by the name of their picture, each with the height to show."""
+    """Return the pages by the name of their picture, each with the height to show."""
     return {
         "report": (report(run, folder), 1500),
         "ensemble": (report(ensemble, folder), 1500),
@@ -87,13 +87,13 @@ def pages(folder: Path, run: Path, ensemble: Path) -> dict[str, tuple[Path, int]
 
 
 def copied(source: Path, folder: Path) -> Path:
-    """A copy of records, so that no page is written beside those that are committed."""
+    """Return a copy of records, so that no page is written beside those that are committed."""
     without = shutil.ignore_patterns("model", "checkpoints", "*.html")
     return Path(shutil.copytree(source, folder / source.name, ignore=without))
 
 
 def report(run: Path, folder: Path) -> Path:
-    """The report of a run."""
+    """Return the report of a run."""
     from fairlab.record import Record
     from fairlab.reporting.report import write_report
 
@@ -101,7 +101,7 @@ def report(run: Path, folder: Path) -> Path:
 
 
 def sweep(folder: Path) -> Path:
-    """The page of a sweep over beta."""
+    """Return the page of a sweep over beta."""
     from fairlab.reporting.many_runs.sweep import write_sweep
     from fairlab.reporting.tables.grouping import headlines
     from fairlab.reporting.tables.runs import read_runs
@@ -114,7 +114,7 @@ def sweep(folder: Path) -> Path:
 
 
 def reproduction(folder: Path) -> Path:
-    """The page of a reproduced paper."""
+    """Return the page of a reproduced paper."""
     from fairlab.reporting.many_runs.reproduction import cells, read_matrix
     from fairlab.reporting.many_runs.study import write_study
     from fairlab.reproduce import finished_records
@@ -127,7 +127,7 @@ def reproduction(folder: Path) -> Path:
 
 
 def augmentation(folder: Path) -> Path:
-    """The page of counterfactual groups made of a few sentences."""
+    """Return the page of counterfactual groups made of a few sentences."""
     file = folder / "texts.jsonl"
     file.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS), encoding="utf-8")
     options = ["+augmentation=counterfactual_groups", f"input={file}", f"output={folder / 'groups'}"]
@@ -136,7 +136,7 @@ def augmentation(folder: Path) -> Path:
 
 
 def view(folder: Path) -> Path:
-    """The page of all committed runs of a study."""
+    """Return the page of all committed runs of a study."""
     from fairlab import view as viewing
 
     runs = copied(EXPERIMENTS / "ccd/records/study", folder)
