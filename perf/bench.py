@@ -23,7 +23,7 @@ from harness import FOLDER, results
 from tables import SCRIPTS
 
 LEAST = 0.8  # share of the committed ratio
-# What a script takes beside --write, by the option that gives it.
+# What a script takes next to --write, by the option that gives it.
 TAKES = {
     "rewriting": ("augly", "--augly"),
     "safety_scoring": ("packages",),

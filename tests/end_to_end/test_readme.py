@@ -1,5 +1,7 @@
 """Every command in the README runs, at a reduced size."""
 
+import contextlib
+import io
 import re
 import shlex
 import shutil
@@ -11,6 +13,7 @@ import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import fairlab
+from fairlab.run import papers
 from tests.conftest import make_groups, row, write_rows
 from tests.end_to_end.conftest import tiny_backbone
 
@@ -44,6 +47,15 @@ def test_the_evaluating_command_of_the_readme(run, tmp_path):
     done = run(*of_kind("evaluate"), *REDUCED[:2], entry="evaluate")
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "outputs" / "evaluate").iterdir())) == 1
+    table(tmp_path, of_kind("table"))
+
+
+def table(folder, arguments):
+    """Run the command that makes a table of the runs in a folder."""
+    written = io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(written):
+        papers.table(arguments)
+    assert "\\begin{tabular}" in written.getvalue()
 
 
 def test_the_augmenting_command_of_the_readme(run, tmp_path):
@@ -80,7 +92,7 @@ def test_the_comparing_command_of_the_readme(run, tmp_path):
 
 
 def test_the_other_commands_of_the_readme_exist():
-    kinds = ("audit", "evaluate", "augment", "train", "compare")
+    kinds = ("audit", "evaluate", "augment", "train", "compare", "table")
     others = [command for command in COMMANDS if not command.startswith(tuple(f"fairlab {kind} " for kind in kinds))]
     assert others == ['pip install "fairlab[offline] @ git+URL"', "fairlab doctor"]  # tests/run/test_doctor.py runs it
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
