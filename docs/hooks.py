@@ -1,7 +1,8 @@
-"""Pages of the documentation site that are made from other files: README, experiments, configuration, docstrings."""
+"""Pages of the documentation site made from other files: README, tutorials, experiments, configuration, docstrings."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -24,30 +25,36 @@ ELSEWHERE = {
     "fairlab/backbones/embedded/minilm_mlm/README.md": "embedded/minilm_mlm.md",
 }
 TITLES = {"root": "entry points"}
+RESULTS = {"ccd": "Results: CCD", "razor": "Results: RAZOR", "llm": "Results: language models", "glue": "Results: GLUE"}
 ELSEWHERE |= {
     str(path.relative_to(ROOT)): f"results/{path.parent.name}.md"
     for path in sorted((ROOT / "experiments").glob("*/README.md"))
+}
+ELSEWHERE |= {
+    str(path.relative_to(ROOT)): f"tutorials/{path.stem}.md"
+    for path in sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
 }
 RUNS = {"experiments/atlas/records": "atlas_runs.html"}  # folders of records, and the page that shows their runs
 
 
 def on_config(config: Any) -> Any:
-    """Add the made pages to the navigation."""
-    results = [place for place in ELSEWHERE.values() if place.startswith("results/")]
-    embedded = [place for place in ELSEWHERE.values() if place.startswith("embedded/")]
-    config.nav += [
-        {"Results": results},
-        {"Configuration": [{TITLES.get(group, group): f"configuration/{group}.md"} for group in groups()]},
-        {"API": [{name: f"api/{name}.md"} for name in modules()]},
-        {"Project": [{"Decisions": "decisions.md"}, "contributing.md", "changes.md", *embedded]},
+    """Add the made pages to the parts of the menu, which stays two levels deep."""
+    parts = {name: pages for part in config.nav for name, pages in part.items()}
+    parts["Explanation"] += [
+        {RESULTS.get(name, f"Results: {name}"): f"results/{name}.md"}
+        for name in sorted(Path(place).stem for place in ELSEWHERE.values() if place.startswith("results/"))
     ]
+    parts["Reference"] += [{f"fairlab.{name}": f"api/{name}.md"} for name in modules()]
+    parts["Reference"] += [{f"conf: {TITLES.get(one, one)}": f"configuration/{one}.md"} for one in groups()]
+    parts["Reference"] += ["contributing.md", "changes.md"]
+    parts["Reference"] += [place for place in ELSEWHERE.values() if place.startswith("embedded/")]
     return config
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the made pages."""
     for source, place in ELSEWHERE.items():
-        files.append(File.generated(config, place, content=(ROOT / source).read_text(encoding="utf-8")))
+        files.append(File.generated(config, place, content=markdown_of(ROOT / source)))
     for folder, place in RUNS.items():
         if has_runs(folder):
             files.append(File.generated(config, place, content=runs_page(folder)))
@@ -55,7 +62,40 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, f"configuration/{group}.md", content=configuration(group)))
     for name in modules():
         files.append(File.generated(config, f"api/{name}.md", content=f"::: fairlab.{name}\n"))
+    files.append(File.generated(config, "llms.txt", content=llms(config)))
     return files
+
+
+def markdown_of(path: Path) -> str:
+    """Return a file as Markdown; a notebook's code cells become blocks of Python."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".ipynb":
+        return text
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        parts.append(f"```python\n{source}\n```" if cell["cell_type"] == "code" else source)
+    title, _, rest = parts[0].partition("\n")
+    return "\n\n".join([title, f'*Notebook: <a href="{path.name}" download>{path.name}</a>*', rest, *parts[1:]])
+
+
+def llms(config: Any) -> str:
+    """Return ``llms.txt``: what fairlab is, and every page of the site by part, for language models."""
+    lines = [f"# {config.site_name}", "", f"> {config.site_description}", ""]
+    for part in config.nav:
+        for name, pages in part.items():
+            if isinstance(pages, str):
+                lines += [f"- [{name}]({page_address(pages)})", ""]
+                continue
+            titled = [one if isinstance(one, dict) else {Path(one).stem.capitalize(): one} for one in pages]
+            rows = [f"- [{title}]({page_address(page)})" for one in titled for title, page in one.items()]
+            lines += [f"## {name}", "", *rows, ""]
+    return "\n".join(lines)
+
+
+def page_address(page: str) -> str:
+    """Return the address of a page on the site."""
+    return f"{page.removesuffix('.md')}.html"
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
@@ -83,17 +123,17 @@ def has_runs(folder: str) -> bool:
 
 
 def runs_page(folder: str) -> str:
-    """The page of ``fairlab.view`` of the runs below a folder of the repository."""
+    """Return the page of ``fairlab.view`` of the runs below a folder of the repository."""
     return without_secrets(view_page(browse([ROOT / folder]), served=False))
 
 
 def groups() -> list[str]:
-    """Configuration groups, and ``root`` for what stands beside them."""
+    """Return configuration groups, and ``root`` for what stands beside them."""
     return ["root", *sorted(path.name for path in (ROOT / "conf").iterdir() if path.is_dir())]
 
 
 def configuration(group: str) -> str:
-    """The yaml of a group, file by file; its comments say what the values are."""
+    """Return the yaml of a group, file by file; its comments say what the values are."""
     folder = ROOT / "conf" if group == "root" else ROOT / "conf" / group
     files = sorted(folder.glob("*.yaml")) if group == "root" else sorted(folder.rglob("*.yaml"))
     parts = [f"# {TITLES.get(group, f'{group}=')}\n"]
@@ -107,6 +147,6 @@ def configuration(group: str) -> str:
 
 
 def modules() -> list[str]:
-    """Packages and modules of fairlab, each with a page of its own."""
+    """Return packages and modules of fairlab, each with a page of its own."""
     found = (path for path in (ROOT / "fairlab").iterdir() if not path.name.startswith("_"))
     return sorted(path.stem for path in found if path.suffix == ".py" or (path / "__init__.py").is_file())

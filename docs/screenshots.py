@@ -1,19 +1,24 @@
 """Write the pictures of docs/images: every kind of page, made of the committed records, in a headless Chromium.
 
-    python docs/screenshots.py [--run DIR] [--ensemble DIR] [--output DIR] [--width 1280]
+    python docs/screenshots.py [--check] [--run DIR] [--ensemble DIR] [--output DIR] [--width 1280]
 
-Committed records have no per-item values, so that figures of embeddings and of an ensemble's subgroups are missing.
-``--run`` and ``--ensemble`` take finished runs that have them in place of the committed ones.
+``pictures.json`` next to the pictures holds the date of each and a fingerprint of the page that it shows. ``--check``
+takes no picture: it lists the pictures whose page would differ today, and exits with 1 if there are any. Committed
+records have no per-item values, so figures of embeddings and of an ensemble's subgroups are missing; ``--run`` and
+``--ensemble`` take finished runs that have them instead.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -28,22 +33,49 @@ TEXTS = [
 
 
 def main() -> None:
-    """Make the pages in a temporary folder and take their pictures."""
+    """Make the pages in a temporary folder and take their pictures, or compare them with the present pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="list the pictures that are older than what they show")
     parser.add_argument("--run", type=Path, default=EXPERIMENTS / "ccd/records/full")
     parser.add_argument("--ensemble", type=Path, default=EXPERIMENTS / "ensemble/records/sets/seed_42")
     parser.add_argument("--output", type=Path, default=ROOT / "docs/images")
     parser.add_argument("--width", type=int, default=1280)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for name, (page, height) in pages(Path(folder), chosen.run, chosen.ensemble).items():
+        made = pages(Path(folder), chosen.run, chosen.ensemble)
+        if chosen.check:
+            older = outdated({name: page for name, (page, _) in made.items()}, chosen.output)
+            print("\n".join(older) or "no picture is older than what it shows")
+            sys.exit(bool(older))
+        dates = {}
+        for name, (page, height) in made.items():
             picture = chosen.output / f"{name}.png"
             take(page, picture, chosen.width, height, Path(folder) / "profile")
+            dates[name] = {"taken": date.today().isoformat(), "shows": fingerprint(page)}
             print(f"{picture}: {page.stat().st_size:,} bytes of HTML")
+        (chosen.output / "pictures.json").write_text(json.dumps(dates, indent=1) + "\n", encoding="utf-8")
+
+
+def outdated(made: dict[str, Path], folder: Path) -> list[str]:
+    """Return a line per picture in a folder that shows another page than the one made now."""
+    known = json.loads((folder / "pictures.json").read_text(encoding="utf-8"))
+    older = [name for name, page in made.items() if known.get(name, {}).get("shows") != fingerprint(page)]
+    return [
+        f"{name}.png of {known.get(name, {}).get('taken', 'an unknown date')} shows an older page" for name in older
+    ]
+
+
+def fingerprint(page: Path) -> str:
+    """Return a hash of a page's words and styles, without numbers, addresses and scripts, which vary between runs."""
+    html = re.sub(r"<script.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    styles = "".join(re.findall(r"<style.*?</style>", html, flags=re.DOTALL))
+    text = re.sub(r"<style.*?</style>|<[^>]*>", " ", html, flags=re.DOTALL)
+    words = re.findall(r"[A-Za-z]{3,}", re.sub(r"\S*[/\d]\S*", " ", text))
+    return hashlib.sha256((styles + " ".join(words)).encode()).hexdigest()[:16]
 
 
 def pages(folder: Path, run: Path, ensemble: Path) -> dict[str, tuple[Path, int]]:
-    """The pages by the name of their picture, each with the height to show."""
+    """Return the pages by the name of their picture, each with the height to show."""
     return {
         "report": (report(run, folder), 1500),
         "ensemble": (report(ensemble, folder), 1500),
@@ -55,13 +87,13 @@ def pages(folder: Path, run: Path, ensemble: Path) -> dict[str, tuple[Path, int]
 
 
 def copied(source: Path, folder: Path) -> Path:
-    """A copy of records, so that no page is written beside those that are committed."""
+    """Return a copy of records, so that no page is written beside those that are committed."""
     without = shutil.ignore_patterns("model", "checkpoints", "*.html")
     return Path(shutil.copytree(source, folder / source.name, ignore=without))
 
 
 def report(run: Path, folder: Path) -> Path:
-    """The report of a run."""
+    """Return the report of a run."""
     from fairlab.record import Record
     from fairlab.reporting.report import write_report
 
@@ -69,7 +101,7 @@ def report(run: Path, folder: Path) -> Path:
 
 
 def sweep(folder: Path) -> Path:
-    """The page of a sweep over beta."""
+    """Return the page of a sweep over beta."""
     from fairlab.reporting.many_runs.sweep import write_sweep
     from fairlab.reporting.tables.grouping import headlines
     from fairlab.reporting.tables.runs import read_runs
@@ -82,7 +114,7 @@ def sweep(folder: Path) -> Path:
 
 
 def reproduction(folder: Path) -> Path:
-    """The page of a reproduced paper."""
+    """Return the page of a reproduced paper."""
     from fairlab.reporting.many_runs.reproduction import cells, read_matrix
     from fairlab.reporting.many_runs.study import write_study
     from fairlab.reproduce import finished_records
@@ -95,7 +127,7 @@ def reproduction(folder: Path) -> Path:
 
 
 def augmentation(folder: Path) -> Path:
-    """The page of counterfactual groups made of a few sentences."""
+    """Return the page of counterfactual groups made of a few sentences."""
     file = folder / "texts.jsonl"
     file.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS), encoding="utf-8")
     options = ["+augmentation=counterfactual_groups", f"input={file}", f"output={folder / 'groups'}"]
@@ -104,7 +136,7 @@ def augmentation(folder: Path) -> Path:
 
 
 def view(folder: Path) -> Path:
-    """The page of all committed runs of a study."""
+    """Return the page of all committed runs of a study."""
     from fairlab import view as viewing
 
     runs = copied(EXPERIMENTS / "ccd/records/study", folder)
@@ -113,10 +145,13 @@ def view(folder: Path) -> Path:
 
 
 def take(page: Path, picture: Path, width: int, height: int, profile: Path) -> None:
-    """A picture of the top of a page."""
+    """Write a picture of the top of a page, in 192 colours so that it stays small."""
+    from PIL import Image
+
     command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
     options = [f"--user-data-dir={profile}", f"--window-size={width},{height}", f"--screenshot={picture.resolve()}"]
     subprocess.run([*command, *options, page.resolve().as_uri()], check=True, capture_output=True, timeout=120)
+    Image.open(picture).convert("RGB").quantize(192).save(picture, optimize=True)
 
 
 if __name__ == "__main__":

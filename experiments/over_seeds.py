@@ -33,7 +33,7 @@ def _is_finished(file: Path) -> bool:
 
 
 def items_of(run: Path, seeds: list[int], benchmark: str) -> list[dict[str, Array]]:
-    """What a run's seeds kept of a benchmark."""
+    """Return what a run's seeds kept of a benchmark."""
     return [load_file(run / f"seed_{seed}" / "items" / "after" / f"{benchmark}.safetensors") for seed in seeds]
 
 
@@ -49,7 +49,7 @@ def right(run: Path, seeds: list[int], task: str, split: str) -> Samples:
 
 
 def compared(later: Samples, earlier: Samples, place: tuple[str, str, str], phase: str) -> Comparison:
-    """The mean difference over seeds and parts; seeds and items are resampled, all seeds by the same items.
+    """Return the mean difference over seeds and parts; seeds and items are resampled, all seeds by the same items.
 
     Args:
         later: of one model.
@@ -67,7 +67,7 @@ def compared(later: Samples, earlier: Samples, place: tuple[str, str, str], phas
 
 
 def arguments_of(description: str | None) -> argparse.ArgumentParser:
-    """A parser of RUNS, the folder of the runs, and OUT, where the record is written."""
+    """Return a parser of RUNS, the folder of the runs, and OUT, where the record is written."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path)
     parser.add_argument("out", type=Path)
@@ -82,7 +82,7 @@ def p_over_seeds(values: list[float]) -> float:
 
 
 def record_in(out: Path, *command: str) -> Record:
-    """A record to be filled, of this command: what stands behind ``python``, without its arguments."""
+    """Return a record to be filled, of this command: what stands behind ``python``, without its arguments."""
     out.mkdir(parents=True, exist_ok=True)
     return Record(out, {}, shlex.join(["python", *command, *sys.argv[1:]]))
 

@@ -21,13 +21,13 @@ from fairlab.reproduce import finished_records, normalise
 
 
 def markdown(header: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]]
     return "\n".join(lines)
 
 
 def trials(file: Path) -> str:
-    """A table of settings that were tried, from JSON lines: of each, one value is measured by the steps of training."""
+    """Return a table of tried settings from JSON lines, with one value per number of training steps."""
     tried = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     (measure,) = (name for name, value in tried[0].items() if isinstance(value, dict))
     settings = [name for name in tried[0] if name != measure]
@@ -40,22 +40,22 @@ def trials(file: Path) -> str:
 
 
 def interval(reading: Reading, digits: int) -> str:
-    """A value with its 95 % interval."""
+    """Return a value with its 95 % interval."""
     return f"{reading.value:.{digits}f} [{reading.low:.{digits}f}, {reading.high:.{digits}f}]"
 
 
 def significant(reading: Reading) -> str:
-    """A value with its 95 % interval, to four significant digits."""
+    """Return a value with its 95 % interval, to four significant digits."""
     return f"{reading.value:.4g} [{reading.low:.4g}, {reading.high:.4g}]"
 
 
 def ideal(reading: Reading) -> str:
-    """What a reading would be of a perfect model; empty where there is no such value."""
+    """Return what a reading would be of a perfect model; empty where there is no such value."""
     return "" if reading.ideal is None else f"{reading.ideal:.4g}"
 
 
 def matrix_table(folder: Path, id_: str, runs: str = "records", *, all_seeds: bool = False) -> str:
-    """A table of a paper's matrix as it is printed, methods side by side; see :func:`measured`."""
+    """Return a table of a paper's matrix as it is printed, methods side by side; see :func:`measured`."""
     table, rows = measured(folder, id_, runs, all_seeds=all_seeds)
     return "\n\n".join([rendered_table(table, rows, "github"), *footnotes(table, rows)])
 
@@ -63,7 +63,7 @@ def matrix_table(folder: Path, id_: str, runs: str = "records", *, all_seeds: bo
 def measured(
     folder: Path, id_: str, runs: str = "records", *, all_seeds: bool = False
 ) -> tuple[Table, list[list[Cell]]]:
-    """A table of a paper's matrix at quickstart scale and its cells, means over seeds, from the committed records.
+    """Return a table of a paper's matrix at quickstart scale, means over seeds, from the committed records.
 
     Args:
         folder: of the paper, which holds its ``matrix.yaml``.
@@ -81,7 +81,7 @@ def measured(
 
 
 def with_runs(table: Table, matrix: Matrix) -> Table:
-    """A table without the columns that no run measures at the matrix' scale."""
+    """Return a table without the columns that no run measures at the matrix' scale."""
     columns = [column for column in table.columns if any(row.of(column) in matrix.runs for row in table.rows)]
     return replace(table, columns=columns)
 

@@ -62,7 +62,7 @@ for module in (
 
 
 def filled(page: str) -> str:
-    """The text of a page with its tables made anew."""
+    """Return the text of a page with its tables made anew."""
     text = (ROOT / page).read_text(encoding="utf-8")
     for name, table in PAGES[page].items():
         text, count = re.subn(

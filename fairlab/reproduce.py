@@ -152,7 +152,7 @@ def chosen(matrix: Matrix, config: DictConfig) -> Matrix:
         tables = {str(config.table): tables[str(config.table)]}
     seeds = matrix.seeds if config.seeds is None else matrix.seeds[: config.seeds]
     if config.seeds is not None and len(seeds) != config.seeds:
-        raise FairlabError(f"seeds must lie in 1..{len(matrix.seeds)}, not {config.seeds}")
+        raise FairlabError(f"seeds must be in 1..{len(matrix.seeds)}, not {config.seeds}")
     return replace(matrix, tables=tables, seeds=seeds, overrides=[str(one) for one in config.overrides])
 
 

@@ -204,7 +204,7 @@ def lexicon_facts(axis: str) -> dict[str, str]:
 
 
 def _notes_of_weights(equal: bool) -> list[Note]:
-    text = "the trained weights equal the original ones: nothing was learned, and after repeats before"
+    text = "the trained weights equal the original ones: training had no effect, and after repeats before"
     return [Note(TRAINING, text)] if equal else []
 
 

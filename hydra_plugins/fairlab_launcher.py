@@ -75,7 +75,7 @@ class FairlabLauncher(Launcher):
 
 
 def sweep_run(config: DictConfig, overrides: Sequence[str], sweep: Path) -> SweepRun:
-    """A run of a sweep from its composed configuration and its overrides."""
+    """Return a run of a sweep from its composed configuration and its overrides."""
     from fairlab.run.folders import plain_config
     from fairlab.run.launch.jobs import Job
     from fairlab.run.launch.sweeps import SweepRun
@@ -93,7 +93,7 @@ def sweep_run(config: DictConfig, overrides: Sequence[str], sweep: Path) -> Swee
 
 
 def outcome(job: Job, failed: dict[Path, str], objective: str | None, total: int) -> Any:
-    """What a job gives to the sweeper: its objective, None, or the error that says which jobs failed."""
+    """Return what a job gives to the sweeper: its objective, None, or the error that says which jobs failed."""
     from fairlab.record import Record
     from fairlab.types import FairlabError
 

@@ -23,7 +23,7 @@ from harness import FOLDER, results
 from tables import SCRIPTS
 
 LEAST = 0.8  # share of the committed ratio
-# What a script takes beside --write, by the option that gives it.
+# What a script takes next to --write, by the option that gives it.
 TAKES = {
     "rewriting": ("augly", "--augly"),
     "safety_scoring": ("packages",),
@@ -74,7 +74,7 @@ def run(script: str, arguments: list[str], folder: Path) -> list[str]:
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scripts", nargs="*", metavar="SCRIPT", help=f"of {', '.join(SCRIPTS)}; all, if none is named")
     parser.add_argument("--packages", help="folder of the unpacked packages tox_block and toxic_classifier")

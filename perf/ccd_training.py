@@ -194,12 +194,12 @@ def measure(num_groups: int, batch: int, sample: int, repeats: int) -> dict[str,
 
 
 def as_groups(batch: list[Group] | list[int], groups: list[Group]) -> list[Group]:
-    """The groups of a batch of either way."""
+    """Return the groups of a batch of either way."""
     return [groups[item] if isinstance(item, int) else item for item in batch]
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     machine, settings = result["machine"], result["settings"]
     lines = [
         f"{machine['processor']}, {machine['threads']} threads, torch {machine['torch']}, transformers "

@@ -32,12 +32,12 @@ CHARACTERS = 30
 
 
 def load() -> Backbone:
-    """The model, by its configuration."""
+    """Return the model, by its configuration."""
     return load_backbone(**{key: value for key, value in OmegaConf.load(CONF).items() if key != "_target_"})
 
 
 def drawn_contexts(count: int) -> list[str]:
-    """Some contexts of StereoSet's intersentence task."""
+    """Return some contexts of StereoSet's intersentence task."""
     examples = read_stereoset(locate("stereoset/stereoset.json"))
     return random.Random(0).sample([example.context for example in examples if example.task == "intersentence"], count)
 
@@ -89,7 +89,7 @@ def measure(backbone: Backbone, count: int, repeats: int) -> dict[str, object]:
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     machine_, settings = result["machine"], result["settings"]
     return "\n".join(
         [

@@ -26,7 +26,7 @@ PART = 500
 
 
 def loop(targets: np.ndarray, comparisons: np.ndarray, labels: np.ndarray) -> float:
-    """The mean over clusters and comparison entries as one would first write it."""
+    """Return the mean over clusters and comparison entries as one would first write it."""
     k = int(labels.max()) + 1
     sizes = np.bincount(labels)
     total = 0.0
@@ -39,7 +39,7 @@ def loop(targets: np.ndarray, comparisons: np.ndarray, labels: np.ndarray) -> fl
 
 
 def measure(repeats: int, entries: int = ENTRIES, part: int = PART) -> dict[str, object]:
-    """The ratio to the loop."""
+    """Return the ratio to the loop."""
     rng = np.random.default_rng(0)
     targets, comparisons = rng.normal(0.1, 1, (2, entries, WIDTH))
     labels = rng.integers(0, CLUSTERS, entries)
@@ -86,7 +86,7 @@ def large(n: int) -> dict[str, float]:
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     settings, machine_, seconds = result["settings"], result["machine"], result["seconds"]
     lines = [
         f"{machine_['processor']}, {machine_['threads']} threads; {settings['entries']:,} x {settings['entries']:,} "

@@ -75,7 +75,7 @@ def pretraining(size: int, folder: Path) -> Callable[[], object]:
 
 
 def runs(size: int, folder: Path) -> Callable[[], object]:
-    """The table of so many runs."""
+    """Return the table of so many runs."""
     import fairlab
     from fairlab.record import Reading, Record
 
@@ -92,7 +92,7 @@ def runs(size: int, folder: Path) -> Callable[[], object]:
 
 
 def report(size: int, folder: Path) -> Callable[[], object]:
-    """The report of a run of so many steps that was measured on so many groups."""
+    """Return the report of a run of so many steps that was measured on so many groups."""
     from safetensors.numpy import save_file
 
     from fairlab.record import Record
@@ -205,12 +205,12 @@ def draw(panel: Element, points: list[tuple[float, float]], title: str) -> None:
 
 
 def label(panel: Element, x: float, y: float, text: str, anchor: str) -> None:
-    """A word at a place."""
+    """Return the word at a place."""
     SubElement(panel, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}).text = text
 
 
 def table(result: dict[str, Any]) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     lines = [
         f"{result['machine']['processor']}; one process each.",
         "",

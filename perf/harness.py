@@ -18,7 +18,7 @@ FOLDER = "PERF_RESULTS"  # variable with a folder for figures that are not to re
 
 
 def results(script: str) -> Path:
-    """The file of a script's figures: the committed one, unless ``PERF_RESULTS`` names another folder."""
+    """Return the file of a script's figures: the committed one, unless ``PERF_RESULTS`` names another folder."""
     return Path(os.environ.get(FOLDER) or Path(__file__).parent / "results") / f"{script}.json"
 
 
@@ -87,7 +87,7 @@ def main_of_a_million(
     large: Callable[[int], dict[str, float]],
     table: Callable[[dict], str],
 ) -> None:
-    """The command line of a script that measures a ratio, and one large run: measure, print, keep where asked."""
+    """Run the command line of a script that measures a ratio: measure, print, and keep if asked."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--million", type=int, default=1_000_000, help="size of the large run")

@@ -37,7 +37,7 @@ def sentences(scorer: MaskedLM | CausalLM, pairs: list[CrowsPair]) -> np.ndarray
 
 
 def candidates(scorer: MaskedLM | CausalLM, examples: list[StereoSetItem]) -> np.ndarray:
-    """Logs of probabilities (N, 3) of the candidates of each example, the stereotype and its opposite first."""
+    """Return logs of probabilities (N, 3) of the candidates of each example, the stereotype and its opposite first."""
     if isinstance(scorer, MaskedLM):
         return np.log(word_probabilities(scorer, examples, blank=False))
     return np.log(sentence_probabilities(scorer, examples))
@@ -78,7 +78,7 @@ def apart(exact: np.ndarray, rounded: np.ndarray) -> dict[str, float]:
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     machine_ = result["machine"]
     lines = [
         f"{machine_['processor']}, {machine_['threads']} threads, torch {machine_['torch']}; differences in nats.",

@@ -39,18 +39,18 @@ TASKS = {"crows_pairs": "CrowS-Pairs", "stereoset": "StereoSet, intrasentence"}
 
 
 def load(name: str = "minilm_mlm") -> Backbone:
-    """The model, by its configuration."""
+    """Return the model, by its configuration."""
     found = OmegaConf.merge(OmegaConf.load(CONF / "minilm.yaml"), OmegaConf.load(CONF / f"{name}.yaml"))
     return load_backbone(**{key: value for key, value in found.items() if key not in ("_target_", "defaults")})
 
 
 def drawn_pairs(count: int) -> list[CrowsPair]:
-    """Some pairs of CrowS-Pairs."""
+    """Return some pairs of CrowS-Pairs."""
     return random.Random(0).sample(read_crows_pairs(locate("crows_pairs/crows_pairs_anonymized.csv")), count)
 
 
 def drawn_examples(count: int) -> list[StereoSetItem]:
-    """Some examples of StereoSet's intrasentence task."""
+    """Return some examples of StereoSet's intrasentence task."""
     examples = read_stereoset(locate("stereoset/stereoset.json"))
     return random.Random(0).sample([example for example in examples if example.task == INTRA], count)
 
@@ -81,7 +81,7 @@ def plain_sentences(backbone: Backbone, pairs: list[CrowsPair]) -> list[float]:
 
 
 def our_sentences(scorer: MaskedLM, pairs: list[CrowsPair]) -> list[float]:
-    """The same."""
+    """Return the same."""
     return scorer.pseudo_log_likelihoods(*shared_tokens(scorer.backbone, pairs)).sums.tolist()
 
 
@@ -101,7 +101,7 @@ def plain_words(backbone: Backbone, examples: list[StereoSetItem]) -> list[float
 
 
 def our_words(scorer: MaskedLM, examples: list[StereoSetItem]) -> list[float]:
-    """The same."""
+    """Return the same."""
     return np.log(word_probabilities(scorer, examples, blank=False)).ravel().tolist()
 
 
@@ -152,7 +152,7 @@ def flops_of(way: Callable[[], object]) -> int:
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     machine_ = result["machine"]
     lines = [
         f"{machine_['processor']}, {machine_['threads']} threads, torch {machine_['torch']}, transformers "

@@ -188,7 +188,7 @@ def overhead(seconds: dict[str, list[float]], calls: int) -> float:
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     settings, machine = result["settings"], result["machine"]
     medians = {name: statistics.median(seconds) for name, seconds in result["seconds"].items()}
     rows = [

@@ -83,7 +83,7 @@ def main_thread(batches: Iterator[Any], steps: int) -> float:
 
 
 def masking(backbone: Backbone) -> MLM:
-    """A method that masks."""
+    """Return a method that masks."""
     return MLM(backbone, **VALUES)
 
 
@@ -122,7 +122,7 @@ def ours(data: PackedText) -> dict[str, Callable[[], Iterator[Any]]]:
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     machine_, settings = result["machine"], result["settings"]
     rows = [
         f"| {size} | {SIZES[int(size)]} | {row['plain']:.2f} | {row['share']:.2f} | {row['thread']:.2f} | "

@@ -90,7 +90,7 @@ def text_tokens(batches: list[TextBatch]) -> int:
 
 
 def plain(model: nn.Module, optimizer: torch.optim.Optimizer, batches: list[TextBatch], backbone: Backbone) -> None:
-    """Steps of the usual loop."""
+    """Take steps of the usual loop."""
     tokenizer = backbone.tokenizer
     for number, batch in enumerate(batches):
         shown, chosen = mask_tokens(
@@ -110,7 +110,7 @@ def plain(model: nn.Module, optimizer: torch.optim.Optimizer, batches: list[Text
 
 
 def ours(method: MLM, optimizer: torch.optim.Optimizer, batches: list[TextBatch]) -> None:
-    """The method's steps."""
+    """Take the method's steps."""
     for number, batch in enumerate(batches):
         with torch.autocast("cpu", torch.bfloat16):
             parts, _ = method.losses(method.masked(batch, "train", number), "train")
@@ -154,7 +154,7 @@ def measure(backbone: Backbone, tokens: int, steps: int, repeats: int, path: Pat
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     machine_, settings = result["machine"], result["settings"]
     return "\n".join(
         [

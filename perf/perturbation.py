@@ -65,12 +65,12 @@ def write(path: Path, *, rows: int | None = None, size: int | None = None) -> Pa
 
 
 def build(mode: str) -> Perturbation:
-    """The perturbation of a worker."""
+    """Return the perturbation of a worker."""
     return Perturbation(axes=AXES, sampling="uniform", mode=mode)  # type: ignore[arg-type]
 
 
 def build_choosing(mode: str) -> Choosing:
-    """The choosing of a worker."""
+    """Return the choosing of a worker."""
     return Choosing(build(mode), dict.fromkeys(AXES, 1.0))
 
 
@@ -132,7 +132,7 @@ def peak_megabytes(size: int) -> tuple[float, float]:
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     lines = []
     if "ratio" in result:
         rates = {name: statistics.median(found) for name, found in result["rows_per_second"].items()}

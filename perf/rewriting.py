@@ -48,7 +48,7 @@ print(json.dumps({"made": made, "seconds": min(seconds)}))
 
 
 def sentences() -> list[Rewriting]:
-    """What is rewritten, into what, and which word is selected for the entity mode."""
+    """Return what is rewritten, into what, and which word is selected for the entity mode."""
     items = []
     for group in winogender()["held out"]:
         for source, target in (("man", "woman"), ("woman", "man")):
@@ -76,7 +76,7 @@ def plain_swap() -> Callable[[list[str]], list[str]]:
 
 
 def quality(made: list[str], items: list[Rewriting]) -> dict[str, float]:
-    """The quality columns of a system."""
+    """Return the quality columns of a system."""
     expected = [item.expected for item in items]
     scorer = rouge_scorer.RougeScorer(["rouge2"])
     pairs = list(zip(made, expected, strict=True))
@@ -133,7 +133,7 @@ def measure(augly: str, repeats: int) -> dict[str, object]:
 
 
 def table(result: dict[str, object]) -> str:
-    """The figures as a Markdown table."""
+    """Return the figures as a Markdown table."""
     lines = [
         "| system | exact | BLEU | ROUGE-2 | Levenshtein | sentences/s |",
         "| --- | --- | --- | --- | --- | --- |",

@@ -43,7 +43,7 @@ TARGETS = {"gender": "woman", "race": "black", "age": "senior"}
 
 @cache
 def as_it_comes() -> Any:
-    """The model of spaCy with what the rules ask, matrices multiplied as spaCy does."""
+    """Return the model of spaCy with what the rules ask, matrices multiplied as spaCy does."""
     name = next(name for name in MODELS if spacy.util.is_package(name))
     return spacy.load(name, exclude=["lemmatizer", "attribute_ruler", "senter"])
 
@@ -111,7 +111,7 @@ def measure(each: int, repeats: int) -> dict[str, Any]:
 
 
 def table(record: dict[str, Any]) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     rows = [["what", "texts", "plain, texts/s", "ours, texts/s", "times plain", "equal"], ["---"] * 6]
     for name, one in record["ways"].items():
         low, high = one["ratios"]

@@ -59,7 +59,7 @@ def resident(pid: int) -> float:
 
 
 def load(model: str, clients: int, seconds: float, texts: int) -> dict[str, object]:
-    """What became of the requests, and how long they took."""
+    """Return what became of the requests, and how long they took."""
     before = os.getloadavg()[0]
     command = [sys.executable, "-m", "fairlab.serve", f"model={model}", "port=0"]
     started = time.perf_counter()
@@ -94,7 +94,7 @@ def load(model: str, clients: int, seconds: float, texts: int) -> dict[str, obje
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     settings, latency, memory = result["settings"], result["latency_ms"], result["memory_mib"]
     replies = ", ".join(f"{count:,} {name}" for name, count in sorted(result["replies"].items()))
     return "\n".join(

@@ -100,7 +100,7 @@ def measure(folder: str, count: int, rows: int, repeats: int) -> dict[str, objec
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     settings, rate = result["settings"], result["texts_per_second"]
     by_clock, by_processor = (
         f"{statistics.median(some):.2f} ({min(some):.2f} to {max(some):.2f})"

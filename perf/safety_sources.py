@@ -83,7 +83,7 @@ def texts_of(count: int) -> list[str]:
 
 
 def sources_of(folder: str, kind: type[BiLSTM]) -> Sources:
-    """The four sources."""
+    """Return the four sources."""
     networks = [kind(package=package, folder=folder) for package in ("tox_block", "toxic_classifier")]
     return Sources([Profanity(), Sentiment(), *networks])
 
@@ -103,7 +103,7 @@ def ensemble_of(sources: Sources, texts: list[str]) -> Ensemble:
 
 
 def exported(ensemble: Ensemble, sources: Sources) -> Ensemble:
-    """The ensemble as it is read back from its folder, which is what scores."""
+    """Return the ensemble as it is read back from its folder, which is what scores."""
     with tempfile.TemporaryDirectory() as place:
         save_ensemble(ensemble.models, sources, Path(place))
         return load_ensemble(Path(place))
@@ -166,7 +166,7 @@ def shares(sources: Sources, ensemble: Ensemble, texts: list[str]) -> dict[str, 
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     settings, rate = result["settings"], result["texts_per_second"]
     ratio, parts = statistics.median(result["ratios"]), result["microseconds"]
     return "\n".join(

@@ -49,7 +49,7 @@ command()
 
 
 def export(folder: Path, names: list[str], packages: str) -> None:
-    """An ensemble on some of the sources, as :func:`safety_sources.ensemble_of` makes it."""
+    """Make an ensemble on some of the sources, as :func:`safety_sources.ensemble_of` does."""
     nodes = {name: dict(FIVE[name]) for name in names}
     for name in {"tox_block", "toxic_comment"} & nodes.keys():
         nodes[name]["folder"] = packages
@@ -110,7 +110,7 @@ def measure(packages: str, count: int, repeats: int) -> dict[str, object]:
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     settings = result["settings"]
     rows = [
         f"| {name} | {of['cpu']:.2f} | {of['wall']:.2f} | {of['memory'] / 1e6:,.0f} | "

@@ -60,7 +60,7 @@ def measure(repeats: int, shuffles: int = SAMPLED_SPLITS // PART) -> dict[str, o
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     settings, machine_, p = result["settings"], result["machine"], result["p_values"]
     cost = result["microseconds_per_split"]
     return "\n".join(

@@ -48,7 +48,7 @@ def quadratic(vectors: np.ndarray, labels: np.ndarray, documents: range) -> np.n
 
 
 def measure(repeats: int, documents: int = DOCUMENTS, part: int = PART) -> dict[str, object]:
-    """The ratio to the quadratic form, vectors given to both."""
+    """Return the ratio to the quadratic form, vectors given to both."""
     labels = np.random.default_rng(1).integers(0, LABELS, documents)
     space = TokenSpace(texts(documents), labels.tolist())
     vectors = space.vectors(np.arange(documents))
@@ -96,7 +96,7 @@ def large(n: int) -> dict[str, float]:
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     settings, machine_, seconds = result["settings"], result["machine"], result["seconds"]
     lines = [
         f"{machine_['processor']}, {machine_['threads']} threads; {settings['documents']:,} documents of "

@@ -37,7 +37,7 @@ ELSEWHERE = ("loading", "training_memory", "gpu_check")  # shown on another page
 
 
 def performance(name: str) -> str:
-    """The committed figures of a script in perf/, or that there are none."""
+    """Return the committed figures of a script in perf/, or that there are none."""
     sys.path.insert(0, str(Path(__file__).parent))
     script = importlib.import_module(name)
     if not script.RESULTS.is_file():

@@ -61,7 +61,7 @@ class Resident(Callback):
 
 
 def model(layers: int, width: int) -> Backbone:
-    """A masked LM of random weights with MiniLM's tokenizer, without dropout."""
+    """Return a masked LM of random weights with MiniLM's tokenizer, without dropout."""
     torch.manual_seed(0)
     heads = width // 64
     config = BertConfig(
@@ -77,7 +77,7 @@ def model(layers: int, width: int) -> Backbone:
 
 
 def warm() -> None:
-    """A step of a small model: what libraries take at first is not the model's."""
+    """Take a step of a small model, so that memory taken once by libraries is not counted."""
     small = model(1, 64).model
     optimizer = torch.optim.AdamW(small.parameters(), fused=True)
     ids = torch.zeros((2, 8), dtype=torch.long)
@@ -86,7 +86,7 @@ def warm() -> None:
 
 
 def train(folder: Path, layers: int, width: int, strategy: str, recompute: str) -> None:
-    """Some steps, whose memory rank 0 writes."""
+    """Take some steps, whose memory rank 0 writes."""
     warm()
     backbone = model(layers, width)
     data = PackedText(
@@ -159,7 +159,7 @@ def measure(layers: int, width: int) -> dict[str, Any]:
 
 
 def table(result: dict) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     settings = result["settings"]
     rows = [
         f"| {one['way']} | {one['recompute']} | {one['planned'] / 1e6:.0f} | {one['taken'] / 1e6:.0f} | "

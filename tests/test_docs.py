@@ -1,5 +1,7 @@
 """The documentation: its site builds, its commands compose, its classes run, its links lead somewhere."""
 
+import importlib.util
+import json
 import re
 import shlex
 import shutil
@@ -195,3 +197,66 @@ def test_every_threat_names_tests_that_are_there():
         assert re.findall(r"`(tests/[\w/]+\.py)`", threat[-1]), threat[0]
     for name in set(re.findall(r"`(tests/[\w/]+\.py)`", page)):
         assert "\ndef test_" in (ROOT / name).read_text(encoding="utf-8"), name
+
+
+def menu():
+    """Return the pages of the menu by part."""
+    parts = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    return {name: pages for part in parts for name, pages in part.items()}
+
+
+def test_the_menu_has_two_levels_and_every_page():
+    assert list(menu()) == ["Start", "Tutorials", "How-to guides", "Explanation", "Reference"]
+    pages = [page for part in menu().values() if not isinstance(part, str) for one in part for page in one.values()]
+    assert all(isinstance(page, str) for page in pages)
+    assert len(pages) == len(set(pages))
+    notebooks = {f"tutorials/{path.stem}.md" for path in (ROOT / "docs" / "tutorials").glob("*.ipynb")}
+    assert set(pages) == notebooks | {path.name for path in (ROOT / "docs").glob("*.md")}
+
+
+@pytest.fixture
+def screenshots():
+    """The module that takes the pictures."""
+    found = importlib.util.spec_from_file_location("screenshots", ROOT / "docs" / "screenshots.py")
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def test_a_picture_is_older_if_the_words_or_the_style_of_its_page_changed(screenshots, tmp_path):
+    page = "<style>p {color: red}</style><p>Answer 17 of /tmp/folder</p><script>seven()</script>"
+    pages = {name: tmp_path / f"{name}.html" for name in ("same", "words", "style")}
+    for path in pages.values():
+        path.write_text(page)
+    dates = {name: {"taken": "2026-01-01", "shows": screenshots.fingerprint(path)} for name, path in pages.items()}
+    (tmp_path / "pictures.json").write_text(json.dumps(dates))
+    pages["same"].write_text(page.replace("17", "18").replace("/tmp/folder", "/tmp/other").replace("seven", "eight"))
+    pages["words"].write_text(page.replace("Answer", "Question"))
+    pages["style"].write_text(page.replace("red", "blue"))
+    older = screenshots.outdated(pages, tmp_path)
+    assert [line.split(".png")[0] for line in older] == ["words", "style"]
+    assert "2026-01-01" in older[0]
+
+
+@pytest.mark.slow
+def test_pictures_older_than_what_they_show_are_listed(screenshots, tmp_path):
+    runs = ROOT / "experiments" / "ccd/records/full", ROOT / "experiments" / "ensemble/records/sets/seed_42"
+    made = {name: page for name, (page, _) in screenshots.pages(tmp_path, *runs).items()}
+    for line in screenshots.outdated(made, ROOT / "docs" / "images"):
+        warnings.warn(f"{line}; run python docs/screenshots.py", stacklevel=1)  # needs Chromium, so it is no failure
+    assert set(made) == {path.stem for path in (ROOT / "docs" / "images").glob("*.png")}
+
+
+def test_every_picture_of_the_gallery_is_dated():
+    pictures = {path.stem for path in (ROOT / "docs" / "images").glob("*.png")}
+    assert set(json.loads((ROOT / "docs" / "images" / "pictures.json").read_text(encoding="utf-8"))) == pictures
+    gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\(images/(\w+)\.png\)", gallery)) == pictures
+
+
+def test_the_notes_for_coding_assistants_name_what_is_there():
+    notes = (ROOT / "AGENTS.md").read_text(encoding="utf-8")
+    for name in re.findall(r"`([\w/]+(?:\.\w+|/))`", notes):
+        assert (ROOT / name).exists(), name
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert all(f"\n{target}: " in makefile for target in re.findall(r"`make (\w+)`", notes))

@@ -72,9 +72,9 @@ def test_a_table_of_a_matrix_has_the_seeds_that_were_run_and_the_columns_that_so
     assert "one: not run: seed 1 of one" in matrix_table(tmp_path, "tasks", all_seeds=True)
 
 
-def test_the_readme_quotes_means_over_seeds_and_how_far_another_processor_moves_one():
-    readme = (tables.ROOT / "README.md").read_text(encoding="utf-8")
-    (row,) = [line for line in readme.splitlines() if line.startswith("| Bias-IR distance from an even choice")]
+def test_the_ccd_page_quotes_means_over_seeds_and_how_far_another_processor_moves_one():
+    page = (tables.ROOT / "docs" / "ccd.md").read_text(encoding="utf-8")
+    (row,) = [line for line in page.splitlines() if line.startswith("| Bias-IR distance from an even choice")]
     records = tables.ROOT / "experiments" / "ccd" / "records"
     values = [
         Record.load(records / name).metrics()["after/bias_ir/average/deviation"]

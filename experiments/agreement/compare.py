@@ -122,7 +122,7 @@ def compared(kind: str, given: argparse.Namespace) -> dict[str, Any]:
 def our_values(
     kind: str, checkout: Path, given: argparse.Namespace, folder: Path
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """What fairlab says, and what a record holds of it beside the values."""
+    """Return what fairlab says, and what a record holds of it beside the values."""
     asked = KINDS[kind]
     if kind == "holistic_bias":
         return ours.generated(checkout, folder), {}
@@ -139,7 +139,7 @@ def our_values(
 
 
 def official_values(kind: str, checkout: Path, given: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """What the official code says, from a process of its own."""
+    """Return what the official code says, from a process of its own."""
     output, data = folder / f"{kind}.json", Path(os.environ["FAIRLAB_DATA"]).resolve()
     command = [given.python.absolute(), HERE.resolve() / "official.py", kind, checkout]
     command += ["" if given.model is None else given.model.resolve(), data, ",".join(given.types), output]
@@ -178,7 +178,7 @@ def write_examples(data: Path, types: list[str], file: Path) -> None:
 
 
 def head(checkout: Path) -> str:
-    """The commit of a checkout.
+    """Return the commit of a checkout.
 
     Raises:
         SystemExit: there is none, it is of another commit than ``COMMITS`` has, or code or data in it are changed.

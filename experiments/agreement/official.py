@@ -31,7 +31,7 @@ def seat(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, 
 
 
 def seat_of(encoder: Any, tokenizer: Any, checkout: Path) -> dict[str, float]:
-    """The same of a loaded model."""
+    """Return the same of a loaded model."""
     from bias_bench.benchmark.seat import SEATRunner
 
     tests = [f"sent-weat{name}" for name in SEAT]
@@ -118,7 +118,7 @@ def inlp(checkout: Path, model: str, data: Path, types: list[str], intercept: bo
 
 
 def inlp_intercept(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
-    """The same with classifiers that have an intercept."""
+    """Return the same with classifiers that have an intercept."""
     return inlp(checkout, model, data, types, intercept=True)
 
 
@@ -150,7 +150,7 @@ def holistic_bias(checkout: Path, model: str, data: Path, types: list[str]) -> d
 
 
 def crows_pairs(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
-    """The score of all pairs and of each bias type by metric.py of CrowS-Pairs; it names its model in its text."""
+    """Return the score of all pairs and of each bias type by metric.py of CrowS-Pairs, which names its model."""
     stand_in(model, "BertForMaskedLM", "BertTokenizer", transformers.AutoModelForMaskedLM)
     scores = Path("crows_scores.csv").absolute()
     run(checkout / "metric.py", "--input_file", pairs(data, types), "--lm_model", "bert", "--output_file", scores)
@@ -169,7 +169,7 @@ def share(rows: list[dict[str, str]]) -> float:
 
 
 def crows_pairs_meade(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
-    """The score of bias types by bias-bench, those that its paper prints where none are named."""
+    """Return the score of bias types by bias-bench, those that its paper prints where none are named."""
     from bias_bench.benchmark.crows import CrowSPairsRunner
 
     causal = is_causal(model)
@@ -239,12 +239,12 @@ def stereoset_readings(name: str, found: dict[str, Any], types: list[str]) -> di
 
 
 def loaded(kind: Any, model: str) -> tuple[Any, Any]:
-    """A model and its tokenizer."""
+    """Return a model and its tokenizer."""
     return kind.from_pretrained(model).eval(), transformers.AutoTokenizer.from_pretrained(model)
 
 
 def mean_of_last_layer(model: str) -> Callable[[str], Any]:
-    """A function from a text to the mean of the last layer over its tokens."""
+    """Return a function from a text to the mean of the last layer over its tokens."""
     encoder, tokenizer = loaded(transformers.AutoModel, model)
 
     def encoded(text: str) -> Any:
@@ -255,7 +255,7 @@ def mean_of_last_layer(model: str) -> Callable[[str], Any]:
 
 
 def groups() -> list[dict[str, str]]:
-    """The counterfactual groups that projections are fitted on, as ``compare.py`` wrote them."""
+    """Return the counterfactual groups that projections are fitted on, as ``compare.py`` wrote them."""
     return list(json.loads(Path("groups.json").read_text(encoding="utf-8")))
 
 
@@ -278,7 +278,7 @@ def run(script: Path, *arguments: object) -> None:
 
 
 def pairs(data: Path, types: list[str]) -> str:
-    """The file of CrowS-Pairs, or one of some bias types."""
+    """Return the file of CrowS-Pairs, or one of some bias types."""
     whole = data / "crows_pairs" / "crows_pairs_anonymized.csv"
     if not types:
         return str(whole)

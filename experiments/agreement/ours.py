@@ -32,7 +32,7 @@ def write_groups(file: Path) -> None:
 
 
 def projected(kind: str, model: Path, folder: Path) -> tuple[Backbone, dict[str, Any]]:
-    """The model with the projection of a kind, and how far it is from the official one in the folder.
+    """Return the model with the projection of a kind, and how far it is from the official one in the folder.
 
     Classifiers are given the official embeddings. ``first_degrees`` tells how far the first one alone is from the
     official, ``own_degrees`` how far all are from all on our own embeddings, which differ in the seventh digit.
@@ -54,7 +54,7 @@ def projected(kind: str, model: Path, folder: Path) -> tuple[Backbone, dict[str,
 
 
 def projection_of(directions_KD: Tensor) -> NDArray[np.float64]:
-    """The projection (D, D) onto what is orthogonal to directions."""
+    """Return the projection (D, D) onto what is orthogonal to directions."""
     return away_from(directions_KD).double().numpy()
 
 
@@ -85,13 +85,13 @@ def apart(official: NDArray[np.float64], ours: NDArray[np.float64]) -> dict[str,
 
 
 def removed(projection: NDArray[np.float64]) -> NDArray[np.float64]:
-    """An orthonormal basis (K, D) of what an orthogonal projection removes."""
+    """Return an orthonormal basis (K, D) of what an orthogonal projection removes."""
     strengths, vectors = np.linalg.eigh(projection)
     return vectors.T[strengths < 0.5]
 
 
 def generated(checkout: Path, folder: Path) -> dict[str, float]:
-    """Counts of HolisticBias' sentences, and how many of the official ones in the folder are among ours."""
+    """Return counts of HolisticBias' sentences, and how many of the official ones in the folder are among ours."""
     found: dict[str, float] = {}
     for version in ("1.0", "1.1"):
         files = checkout / "holistic_bias" / "dataset" / f"v{version}"

@@ -37,7 +37,7 @@ def comparisons() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def summary() -> str:
-    """A row for each model and official code: how many values, how far apart, and the seconds of each."""
+    """Return a row for each model and official code: how many values, how far apart, and the seconds of each."""
     rows = []
     for model, kind, found in comparisons():
         apart = max(abs(a - b) for key, (a, b) in found["values"].items() if not key.endswith("/p"))
@@ -93,7 +93,7 @@ def counted() -> str:
 
 
 def commits() -> str:
-    """The commits of the checkouts, and of fairlab."""
+    """Return the commits of the checkouts, and of fairlab."""
     found = {(one["repository"], one["commit"]) for _, _, one in comparisons()}
     found |= {("fairlab", one["fairlab"]) for _, _, one in comparisons()}
     return markdown(["repository", "commit"], [[name, f"`{commit}`"] for name, commit in sorted(found)])

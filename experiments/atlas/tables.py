@@ -44,7 +44,7 @@ class Tried:
 
 
 def tried(folder: Path = FOLDER) -> dict[str, list[Tried]]:
-    """The methods of every model, in the order of the matrix of a folder, with the records of its first seed."""
+    """Return the methods of every model, in the order of the matrix of a folder, with the records of its first seed."""
     matrix = read_matrix(folder / "matrix.yaml", "quickstart")
     records = finished_records(folder / "records", matrix)
     found: dict[str, list[Tried]] = {}
@@ -58,7 +58,7 @@ def tried(folder: Path = FOLDER) -> dict[str, list[Tried]]:
 
 
 def overview(folder: Path = FOLDER) -> str:
-    """A row for every run of every model: what moved beyond chance, what utility lost, and seconds; then what was not.
+    """Return a row per run of every model with changes beyond chance, lost utility and seconds; then runs left out.
 
     Args:
         folder: holds the matrix and the records.
@@ -107,13 +107,13 @@ def _difference(change: Comparison | None) -> str:
 
 
 def before(model: str, folder: Path = FOLDER) -> str:
-    """What is measured of a model that nothing has changed, and which benchmarks do not fit it."""
+    """Return what is measured of a model that nothing has changed, and which benchmarks do not fit it."""
     records = [one.record for one in tried(folder)[model] if one.record is not None]
     return measured(records[:1], "before")
 
 
 def qwen() -> str:
-    """What is measured of Qwen, by the records of the page on causal language models."""
+    """Return what is measured of Qwen, by the records of the page on causal language models."""
     return measured([Record.load(folder) for folder in QWEN], "qwen")
 
 
@@ -162,14 +162,14 @@ def changes(model: str, folder: Path = FOLDER) -> str:
 
 
 def _cell(record: Record, shift: Shift | None) -> str:
-    """A change with its interval and what must be said beside it."""
+    """Return a change with its interval and what must be said beside it."""
     if shift is None:
         return NOT_RUN
     return marked(_difference(shift.comparison) + TONES[shift.tone], marks_beside(record, shift.after))
 
 
 def fitted(model: str) -> dict[str, partial[str]]:
-    """The tables of a model, by their names on the page."""
+    """Return the tables of a model, by their names on the page."""
     return {f"{model}_before": partial(before, model), f"{model}_changes": partial(changes, model)}
 
 

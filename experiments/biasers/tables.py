@@ -25,7 +25,7 @@ RECORDS = FOLDER / "records"
 
 
 def language_models() -> str:
-    """What the language models of the biasers paper were tuned on, and their perplexity on held-out entries."""
+    """Return what the language models of the biasers paper were tuned on, and their perplexity on held-out entries."""
     rows = []
     for folder in sorted(RECORDS.glob("llm_*/seed_*")):
         record = Record.load(folder)
@@ -57,7 +57,7 @@ def kept_perplexity(record: Record) -> float:
 
 
 def mb_index_changes() -> str:
-    """The language models side by side, and the paired changes of their mb-index, as the sweep writes them."""
+    """Return the language models side by side, and the paired changes of their mb-index, as the sweep writes them."""
     return mb_index.rendered_models(json.loads((RECORDS / "mb_index.json").read_text(encoding="utf-8"))).strip()
 
 
@@ -76,7 +76,7 @@ def clusters() -> str:
 
 
 def morphs() -> str:
-    """What a reading says of morphs by the masked LM and by extraction."""
+    """Return what a reading says of morphs by the masked LM and by extraction."""
     with (FOLDER / "morphs_sheet.csv").open(encoding="utf-8", newline="") as lines:
         read = list(csv.DictReader(lines))
     rows = []
@@ -110,7 +110,7 @@ MEASURED = {
 
 
 def controls() -> str:
-    """What of an expansion moves a model: every arm's mean over draws and seeds, and its change from the originals."""
+    """Return every arm's mean over draws and seeds, and its change from the originals."""
     found = {arm: of_arm(arm) for arm in ARMS}
     untuned = Record.load(RECORDS / "untuned" / "seed_42").readings
     before = {f"after/{reading.key}": reading.value for reading in untuned}
@@ -125,7 +125,7 @@ def controls() -> str:
 
 
 def beside_repeats() -> str:
-    """What copies and morphs change from the ten entries over and over, of the same draw and seed."""
+    """Return what copies and morphs change from the ten entries over and over, of the same draw and seed."""
     rows = []
     for arm in ("copies", "upshifts", "downshifts"):
         changes = changes_of(arm, "repeats")
@@ -135,7 +135,7 @@ def beside_repeats() -> str:
 
 
 def larger() -> str:
-    """What was measured of the larger model's arms, beside other entries, of upshifts beside the ten repeated too."""
+    """Return readings of the larger model's arms compared with other entries; and upshifts with the ten repeated."""
     changes = {change.key: change for change in Record.load(RECORDS / "larger").comparisons}
 
     def change_of(arm: str, reference: str, key: str) -> str:
@@ -156,7 +156,7 @@ def larger() -> str:
 
 
 def changes_of(arm: str, reference: str = "originals") -> list[Values]:
-    """What an arm changes from another of the same draw and seed, (seeds, measured) of every draw."""
+    """Return what an arm changes from another of the same draw and seed, (seeds, measured) of every draw."""
     own, others = of_arm(arm), of_arm(reference)
     return by_draw({run: own[run] - others[run] for run in own.keys() & others.keys()})
 
@@ -168,7 +168,7 @@ def by_draw(runs: Mapping[Run, Values]) -> list[Values]:
 
 
 def changed(changes: Sequence[Values]) -> str:
-    """The mean of changes, (seeds,) of each of several draws, with its interval and a t-test's p-value over draws."""
+    """Return the mean of changes, (seeds,) per draw, with its interval and the p-value of a t-test over draws."""
     of_draws = [float(one.mean()) for one in changes]
     low, high = percentile_interval(nested_draws(changes))
     mean, low, high = (round(float(one), 9) + 0.0 for one in (np.mean(of_draws), low, high))  # no -0 of rounding
@@ -178,7 +178,7 @@ def changed(changes: Sequence[Values]) -> str:
 
 @cache
 def of_arm(arm: str) -> dict[Run, Values]:
-    """What was measured of an arm's runs, (measured,) each."""
+    """Return what was measured of an arm's runs, (measured,) each."""
     found = {}
     for file in RECORDS.glob(f"{arm}_*/seed_*/record.json*"):
         values = Record.load(file.parent).metrics()

@@ -39,7 +39,7 @@ BATCH = 512  # tokens that llama.cpp is given at once
 
 
 def drawn_texts(count: int) -> list[str]:
-    """The more and the less stereotyping sentence of each pair drawn, in turn."""
+    """Return the more and the less stereotyping sentence of each pair drawn, in turn."""
     pairs = read_crows_pairs(locate("crows_pairs/crows_pairs_anonymized.csv"))
     return [text for pair in random.Random(SEED).sample(pairs, count) for text in (pair.more, pair.less)]
 
@@ -58,7 +58,7 @@ def by_transformers(dtype: str, texts: Sequence[str]) -> tuple[dict[str, Any], l
 
 
 def by_llama(program: str, ids: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """The same by llama.cpp, from the file as it is."""
+    """Return the same by llama.cpp, from the file as it is."""
     model = fetchable("qwen")
     (file,) = model.files
     with tempfile.TemporaryFile("w+") as lines:

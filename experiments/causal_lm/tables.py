@@ -28,7 +28,7 @@ def side_by_side() -> str:
 
 
 def compared(record: Record) -> list[list[str]]:
-    """A row for each reading that is shown."""
+    """Return a row for each reading that is shown."""
     readings = {reading.key: reading for reading in record.readings}
     differences = {entry.key: entry for entry in record.comparisons}
     rows = []
@@ -44,7 +44,7 @@ def compared(record: Record) -> list[list[str]]:
 
 
 def difference(found: Comparison | None) -> str:
-    """A difference with its 95 % interval, in bold where that leaves 0 out, and its adjusted p where it has one."""
+    """Return a difference with its 95 % interval, bold if that excludes 0, and its adjusted p if it has one."""
     if found is None:
         return "not paired"
     text = f"{found.difference:+.3g} [{found.low:.3g}, {found.high:.3g}]"

@@ -60,7 +60,7 @@ Readings = dict[str, Reading]
 
 
 def combinations() -> Iterator[tuple[str, str, str, list[Readings]]]:
-    """Encoder, method, what follows it, and the readings of every seed by key, of all that was measured."""
+    """Yield encoder, method, what follows it, and the readings of every seed by key, of all that was measured."""
     for encoder in sorted(path.name for path in FOLDER.iterdir()):
         for method in METHODS:
             for then in THEN:
@@ -85,19 +85,19 @@ def compared() -> Iterator[tuple[str, str, str, list[Readings]]]:
 
 
 def called(method: str, then: str) -> str:
-    """What a combination is called in words."""
+    """Return what a combination is called in words."""
     if method == "original":
         return THEN[then]
     return METHODS[method] if then == "none" else f"{METHODS[method]}, then {THEN[then]}"
 
 
 def readings(folder: Path) -> Readings:
-    """Readings of a record by key."""
+    """Return readings of a record by key."""
     return {reading.key: reading for reading in Record.load(folder).readings}
 
 
 def change(runs: Sequence[Readings], key: str) -> tuple[float, float]:
-    """The reading before, and the mean over seeds after it."""
+    """Return the reading before, and the mean over seeds after it."""
     return runs[0][f"before/{key}"].value, fmean(run[f"after/{key}"].value for run in runs)
 
 
@@ -165,7 +165,7 @@ def _named(marks: Sequence[bool]) -> list[str]:
 
 
 def composed() -> str:
-    """A row for every combination: means over seeds, and by seed how many men's documents come first."""
+    """Return a row for every combination: means over seeds, and by seed how many men's documents come first."""
     rows = []
     for encoder, method, then, runs in combinations():
         gap, gap_now = change(runs, GAP)

@@ -54,12 +54,12 @@ class Mapped:
 
 
 def sentence_debias(embedded: Embedded, groups: Sequence[Group], seed: int) -> Tensor:
-    """The projection of ``method=sentence_debias`` at its default of one component."""
+    """Return the projection of ``method=sentence_debias`` at its default of one component."""
     return away_from(bias_subspace(embedded.groups(groups)[:, 1:], 1)[0])
 
 
 def inlp(classifiers: int) -> Matrix:
-    """The projection of ``method=inlp`` with so many classifiers."""
+    """Return the projection of ``method=inlp`` with so many classifiers."""
 
     def found(embedded: Embedded, groups: Sequence[Group], seed: int) -> Tensor:
         parts = [embedded.groups(part).flatten(0, 1).double().numpy() for part in (groups, people("validation"))]
@@ -75,7 +75,7 @@ def inlp(classifiers: int) -> Matrix:
 
 
 def linear_map(**changed: Any) -> Matrix:
-    """The matrix of ``method=ccd_linear``, with settings other than those of its file."""
+    """Return the matrix of ``method=ccd_linear``, with settings other than those of its file."""
     return lambda embedded, groups, seed: matrix_of(embedded, settings_of_the_map() | changed, seed, groups)
 
 
@@ -92,7 +92,7 @@ THEN: dict[str, Matrix] = {
 
 @cache
 def benchmarks() -> list[Any]:
-    """The benchmarks that every encoder is measured by."""
+    """Return the benchmarks that every encoder is measured by."""
     return [
         CCED(sets=["embedded", "winogender"]),
         SEAT(tests=TESTS),
@@ -132,7 +132,7 @@ class Measured:
 
 @cache
 def originals(name: str) -> list[Any]:
-    """What the benchmarks find of a backbone that nothing has changed."""
+    """Return what the benchmarks find of a backbone that nothing has changed."""
     tested = kept_embeddings(name, part="_test")
     return [benchmark.measure(Mapped(tested, torch.eye(tested.backbone.width))) for benchmark in benchmarks()]
 

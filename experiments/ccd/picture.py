@@ -85,7 +85,7 @@ PICTURES: dict[str, tuple[Callable[[], Iterator[Point]], Axes]] = {
 
 
 def picture(name: str) -> str:
-    """The SVG of a name, one panel an encoder; what lies beyond an axis is drawn at its end."""
+    """Return the SVG of a name, one panel an encoder; what lies beyond an axis is drawn at its end."""
     found, axes = PICTURES[name]
     points = list(found())
     encoders = list(dict.fromkeys(one.encoder for one in points))

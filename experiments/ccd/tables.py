@@ -1,4 +1,4 @@
-"""Tables of the CCD page and of the README's quickstart."""
+"""Tables of the CCD pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AVERAGES = {"seat/average/absolute_effect_size": 3, "bias_ir/average/deviation":
 
 
 def readings(name: str) -> dict[str, Reading]:
-    """Readings of a committed record by key."""
+    """Return readings of a committed record by key."""
     return composed.readings(RECORDS / name)
 
 
@@ -40,12 +40,12 @@ def sts_change(name: str) -> str:
 
 
 def fall(kept: Reading) -> str:
-    """A share kept as a relative change, with its interval."""
+    """Return a share kept as a relative change, with its interval."""
     return f"{kept.value - 1:+.1%} [{kept.low - 1:+.1%}, {kept.high - 1:+.1%}]"
 
 
 def quickstart() -> str:
-    """What the quickstart measures: before, the mean after it over seeds, and one seed on two kinds of processor."""
+    """Return the quickstart's readings: before, the mean after it over seeds, and one seed on two processors."""
     found = [readings(name) for name in SEEDS]
     elsewhere = readings(ELSEWHERE)
     rows = []
@@ -59,7 +59,7 @@ def quickstart() -> str:
 
 
 def trials() -> str:
-    """Readings on data for choosing, of every setting tried on the bench."""
+    """Return readings on data for choosing, of every setting tried on the bench."""
     rows = []
     for one in tried("trials.jsonl"):
         setting = one["setting"] if "setting" in one else f"lean {one['lean']:g}, drift {one['drift']:.3g}"
@@ -68,7 +68,7 @@ def trials() -> str:
 
 
 def encoder_trials() -> str:
-    """The same of encoders that were trained, most of them with options of CCD."""
+    """Return the same of encoders that were trained, most of them with options of CCD."""
     rows = [
         [one["encoder"], trained_by(one), ", ".join(map(follower, one["then"])) or "none", *bench_readings(one)]
         for one in tried("encoder_trials.jsonl")
@@ -77,7 +77,7 @@ def encoder_trials() -> str:
 
 
 def trained_by(one: dict[str, Any]) -> str:
-    """The methods of a trial's encoder in order, with the options of CCD."""
+    """Return the methods of a trial's encoder in order, with the options of CCD."""
     *earlier, last = one.get("methods", ["CCD"])
     if last == "CCD":
         others = f", others={one['others']:g}" if one.get("others", 1) != 1 else ""
@@ -86,7 +86,7 @@ def trained_by(one: dict[str, Any]) -> str:
 
 
 def follower(one: str | dict[str, Any]) -> str:
-    """A method that followed another, with the settings that it was given."""
+    """Return a method that followed another, with the settings that it was given."""
     if isinstance(one, str):
         return one
     ((name, settings),) = one.items()
@@ -94,7 +94,7 @@ def follower(one: str | dict[str, Any]) -> str:
 
 
 def lean_trials() -> str:
-    """The lowest association that each way of taking lean away reached, at no more than half a point of STS-B."""
+    """Return the lowest association of each way of removing lean that costs at most half a point of STS-B."""
     ways = {
         "1 direction a kind": lambda one: one["directions_a_kind"] == 1 and not isinstance(one["lean"], dict),
         "2 to 10 directions a kind": lambda one: one["directions_a_kind"] > 1,
@@ -125,7 +125,7 @@ def tried(name: str) -> list[dict[str, Any]]:
 
 
 def bench_readings(one: dict[str, Any]) -> list[str]:
-    """What the bench reads, beside the original encoder."""
+    """Return what the bench reads, beside the original encoder."""
     return [
         *(f"{one[f'{name}_gap']:+.1f}%" for name in ("pronouns", "clauses", "passages")),
         f"{one['association_before']:.2f} to {one['association']:.2f}",
@@ -136,7 +136,7 @@ def bench_readings(one: dict[str, Any]) -> list[str]:
 
 
 def seeds() -> str:
-    """The three seeds, one row each."""
+    """Return the three seeds, one row each."""
     rows = []
     for name in SEEDS:
         found = readings(name)
@@ -171,7 +171,7 @@ def seeds() -> str:
 
 
 def comparison(runs: dict[str, str]) -> str:
-    """Runs that differ in one thing, one row each, by what they are called in the table."""
+    """Return runs that differ in one thing, one row each, by what they are called in the table."""
     rows = []
     for label, name in runs.items():
         found = readings(name)
@@ -321,7 +321,7 @@ def hours() -> str:
 
 
 def commonest_label(run: str, column: str, runs: Path) -> str:
-    """What the commonest label reaches, by the first record of a run; empty without one."""
+    """Return what the commonest label reaches, by the first record of a run; empty without one."""
     place, _, quantity = column.rpartition("/")
     key = f"after/{place}/majority" + ("" if quantity == "accuracy" else f"_{quantity}")
     for folder in sorted((runs / run).glob("seed_*")):
@@ -331,7 +331,7 @@ def commonest_label(run: str, column: str, runs: Path) -> str:
 
 PAGES = {
     "docs/what_ccd_does.md": {"glance": at_a_glance, "turns": composed.turns},
-    "README.md": {"quickstart": quickstart},
+    "docs/ccd.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
         "seeds": seeds,
         "betas": lambda: comparison(BETAS),

@@ -52,7 +52,7 @@ def server() -> Iterator[str]:
 
 
 def answer(said: str, schema: dict[str, Any], swap: WordSwap) -> dict[str, Any]:
-    """What the schema asks for: versions of a text by word swapping, another wording, or the first label.
+    """Return what the schema asks for: versions of a text by word swapping, another wording, or the first label.
 
     Args:
         said: the request's last message: a text, or a JSON object that holds one as ``text``.

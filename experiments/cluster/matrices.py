@@ -41,14 +41,14 @@ def write_matrix(paper: str, place: Path, server: str) -> None:
 
 
 def made_small(overrides: list[str], server: str) -> list[str]:
-    """The overrides of made data, those of a language model with another address and fewer texts."""
+    """Return the overrides of made data, those of a language model with another address and fewer texts."""
     if not any(one.startswith("llm=") for one in overrides):
         return overrides
     return [FEW if one == NEWS else one for one in overrides] + [f"llm.base_url={server}"]
 
 
 def stand_in(paper: str, run: str, runs: dict[str, Any]) -> list[str] | None:
-    """What a run does in the place of one that cannot be done as published; None where the matrix' own stands.
+    """Return what a run does in the place of one that cannot be done as published; None where the matrix' own stands.
 
     Args:
         paper: name of the paper.
@@ -70,6 +70,6 @@ def stand_in(paper: str, run: str, runs: dict[str, Any]) -> list[str] | None:
 
 
 def held_out(overrides: list[str]) -> list[str]:
-    """The overrides with few sentences held out, where there are sentences to hold out."""
+    """Return the overrides with few sentences held out, where there are sentences to hold out."""
     few = [one.replace("test=1000", "test=4") for one in overrides]
     return [*few, FEW_HELD_OUT] if any(one.startswith("data.") for one in few) else few

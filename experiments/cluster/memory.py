@@ -73,7 +73,7 @@ def table() -> str:
 
 
 def told(memory: float | None, gigabytes: int) -> str:
-    """A number of gigabytes, marked where the device has fewer."""
+    """Return a number of gigabytes, marked where the device has fewer."""
     if memory is None:
         return ""
     return f"{memory / 1e9:.1f}" if memory <= gigabytes * 1e9 else f"**{memory / 1e9:.0f}**, too much"

@@ -63,14 +63,14 @@ def write_models(cache: Path, text: list[str]) -> None:
 
 
 def embedded() -> Path:
-    """The folder of the embedded encoder, whose vocabulary is BERT's."""
+    """Return the folder of the embedded encoder, whose vocabulary is BERT's."""
     from fairlab.backbones.loading import EMBEDDED, find_weights
 
     return find_weights("sentence-transformers/all-MiniLM-L6-v2", package=EMBEDDED)
 
 
 def byte_level(text: list[str], special: list[str]) -> Any:
-    """A byte-level vocabulary of a thousand pieces, with the first and last token that ``special`` has."""
+    """Return a byte-level vocabulary of a thousand pieces, with the first and last token that ``special`` has."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 

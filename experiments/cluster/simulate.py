@@ -86,7 +86,7 @@ def make_world(folder: Path, published: Path) -> None:
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """The variables by which everything is found in the folder, and nothing elsewhere."""
+    """Return the variables by which everything is found in the folder, and nothing elsewhere."""
     return os.environ | {
         "FAIRLAB_DATA": str(folder / "data"),
         "HF_HUB_CACHE": str(folder / "hub"),
@@ -135,7 +135,7 @@ def stop_a_run(folder: Path) -> None:
 
 
 def outcomes(paper: str, folder: Path, launcher: str, ended: dict[str, str]) -> list[Outcome]:
-    """What became of every piece of data and every run of a paper."""
+    """Return what became of every piece of data and every run of a paper."""
     place = folder / "outputs" / "reproduce" / paper / SCALE
     matrix = read_matrix(folder / f"experiments/{paper}/matrix.yaml", SCALE)
     asked = {row.of(column) for table in matrix.tables.values() for row in table.rows for column in table.columns}
@@ -162,7 +162,7 @@ def outcomes(paper: str, folder: Path, launcher: str, ended: dict[str, str]) -> 
 
 
 def beside(committed: list[dict[str, Any]], found: list[Outcome]) -> list[dict[str, Any]]:
-    """The outcomes of this pass, beside those that another pass left of other papers or by another launcher."""
+    """Return the outcomes of this pass, beside those that another pass left of other papers or by another launcher."""
     order = [(launcher, paper) for launcher in LAUNCHERS for paper in (*PAPERS, TRIALS)]
     new = {(one.launcher, one.paper) for one in found}
     kept = [one for one in committed if (one["launcher"], one["paper"]) not in new]
@@ -170,7 +170,7 @@ def beside(committed: list[dict[str, Any]], found: list[Outcome]) -> list[dict[s
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--papers", nargs="*", default=[*PAPERS, TRIALS], choices=[*PAPERS, TRIALS])
     parser.add_argument("--launcher", default="submitit_local", choices=LAUNCHERS)

@@ -15,7 +15,7 @@ FIRST = 20  # losses that are compared; later ones drift apart, as rounding is c
 
 
 def record() -> dict[str, Any]:
-    """What became of all runs."""
+    """Return what became of all runs."""
     return json.loads(RECORD.read_text(encoding="utf-8"))
 
 
@@ -58,7 +58,7 @@ def trials() -> str:
 
 
 def apart(losses: list[float], others: list[float]) -> str:
-    """The largest relative difference; empty where the runs did not begin alike."""
+    """Return the largest relative difference; empty where the runs did not begin alike."""
     if not others or abs(losses[0] - others[0]) > 1e-3 * abs(others[0]):
         return ""
     return f"{max(abs(a - b) / abs(b) for a, b in zip(losses, others, strict=False)):.1g}"

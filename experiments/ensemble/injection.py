@@ -73,7 +73,7 @@ def versions_of(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def summary(folder: Path) -> dict[str, Any]:
-    """Counts by what became of the versions asked for, and agreement with word lists."""
+    """Return counts by what became of the versions asked for, and agreement with word lists."""
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     provenance = json.loads(read_record(record_file(folder)))["provenance"]
     rules, counts = Identity(), manifest["counts"]

@@ -35,7 +35,7 @@ STYLE = (
 
 
 def picture() -> str:
-    """The SVG: the blue models are those that none beats; debiased is the red one."""
+    """Return the SVG: the blue models are those that none beats; debiased is the red one."""
     root = ElementTree.Element(
         "svg", {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {WIDTH} {len(PANELS) * (HEIGHT + HEAD)}"}
     )

@@ -58,7 +58,7 @@ class Fold:
 
 
 def folds(division: NDArray[np.int64], validation: Array, test: Array) -> Iterator[Fold]:
-    """The folds of a division (N,) with the scores (N,) that texts got in validation and in test."""
+    """Yield the folds of a division (N,) with the scores (N,) that texts got in validation and in test."""
     count = int(division.max()) + 1
     for k in range(count):
         yield Fold(division == (k + 1) % count, division == k, validation, test)
@@ -82,12 +82,12 @@ class Given(BaseEstimator):
         return self
 
     def predict(self, scores: Array) -> Array:
-        """The scores (N,) of a table (N, 1)."""
+        """Return the scores (N,) of a table (N, 1)."""
         return np.asarray(scores)[:, 0]
 
 
 def of_subgroups(constraint: str, groups: Sequence[str], state: int) -> Callable[[Fold, Any], NDArray[np.int64]]:
-    """A function as :func:`one_threshold`, with thresholds of each subgroup by fairlearn."""
+    """Return a function as :func:`one_threshold`, with thresholds of each subgroup by fairlearn."""
     from fairlearn.postprocessing import ThresholdOptimizer
 
     def labels(fold: Fold, truth: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -111,14 +111,14 @@ def of_subgroups(constraint: str, groups: Sequence[str], state: int) -> Callable
 
 
 def pooled(groups: Sequence[str], truth: NDArray[np.int64], chosen: NDArray[np.bool_]) -> NDArray[np.str_]:
-    """Groups (N,); one that has fewer than two labels among the chosen texts goes with the texts about nobody."""
+    """Return groups (N,); one with fewer than two labels among the chosen texts joins the texts about nobody."""
     told = np.array(groups)
     few = [one for one in set(groups) if len(set(truth[chosen & (told == one)])) < 2]
     return np.where(np.isin(told, few), NOBODY, told)
 
 
 def measured(labels: NDArray[np.int64], truth: NDArray[np.int64], texts: Sequence[SafetyText]) -> dict[str, float]:
-    """What labels (N,) of all texts give."""
+    """Return what labels (N,) of all texts give."""
     seed = np.array([text.seed for text in texts])
     place, _ = set_numbers([text.key if text.subgroup else None for text in texts])
     gaps = []
@@ -137,7 +137,7 @@ def measured(labels: NDArray[np.int64], truth: NDArray[np.int64], texts: Sequenc
 
 
 def of_run(folder: Path) -> dict[str, Any]:
-    """The numbers of a run's harms, by model and way of labelling."""
+    """Return the numbers of a run's harms, by model and way of labelling."""
     import fairlearn
 
     record = Record.load(folder)

@@ -88,7 +88,7 @@ def by_functionality() -> str:
 
 
 def baselines() -> Seeds:
-    """Readings of the baseline, one mapping a seed."""
+    """Return readings of the baseline, one mapping a seed."""
     return [
         {f"{one.benchmark}/{one.subset}/{one.quantity}": one for one in record.readings if one.phase == "before"}
         for record in records_of(SKILL)

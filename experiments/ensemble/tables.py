@@ -67,22 +67,22 @@ PLACES = {
 
 
 def records_of(folder: str) -> list[Record]:
-    """Records of a folder of runs, one a seed, by seed."""
+    """Return records of a folder of runs, one a seed, by seed."""
     return [Record.load(file.parent) for file in sorted((RECORDS / folder).glob("seed_*/record.json*"))]
 
 
 def by_key(record: Record) -> dict[str, Reading]:
-    """Readings of the debiased model, or of its changes, by benchmark, subset and quantity."""
+    """Return readings of the debiased model, or of its changes, by benchmark, subset and quantity."""
     return {f"{one.benchmark}/{one.subset}/{one.quantity}": one for one in record.readings if one.phase == "after"}
 
 
 def over_seeds(folder: str = SETS) -> list[dict[str, Reading]]:
-    """Readings of the committed runs on the test folds, one mapping a seed."""
+    """Return readings of the committed runs on the test folds, one mapping a seed."""
     return [by_key(record) for record in records_of(folder)]
 
 
 def strengths(harm: str) -> str:
-    """The sweep over strengths of reweighting on validation, the median of the seeds, and what is printed of hate."""
+    """Return the sweep over strengths of reweighting on validation, the median of seeds, and printed values of hate."""
     published = yaml.safe_load((PUBLISHED / "ensemble.yaml").read_text(encoding="utf-8"))
     printed = {"lambda_safe": "table_7", "lambda_unsafe": "table_7_unsafe", "beta_unsafe": "table_8"}
     runs: dict[str, list[Record]] = {}
@@ -106,7 +106,7 @@ def strengths(harm: str) -> str:
 
 
 def cell(seeds: list[dict[str, Reading]], key: str, digits: int = 1) -> str:
-    """The median over seeds with its interval, and how far the seeds lie apart; empty where nothing was measured."""
+    """Return the median over seeds with its interval and the seeds' range; empty without measurements."""
     found = [readings[key] for readings in seeds if key in readings]
     if not found:
         return ""
@@ -173,7 +173,7 @@ def _against(bound: str, found: list[Reading]) -> list[str]:
 
 
 def settings_compared() -> str:
-    """What the settings did on validation in each run, which were chosen, and for how many test folds."""
+    """Return what the settings did on validation in each run, which were chosen, and for how many test folds."""
     records = records_of(SETS)
     rows = []
     for harm in HARMS:
@@ -193,7 +193,7 @@ def settings_compared() -> str:
 
 
 def thresholds() -> str:
-    """What the thresholds give on the test folds, by seed."""
+    """Return what the thresholds give on the test folds, by seed."""
     seeds = over_seeds()
     rows = []
     for harm in HARMS:
@@ -205,7 +205,7 @@ def thresholds() -> str:
 
 
 def rival_changes() -> str:
-    """Controls and rivals of both harms by what they do to the baseline, on validation and on the test folds."""
+    """Return controls and rivals of both harms by what they do to the baseline, on validation and on the test folds."""
     seeds = over_seeds()
     rows = []
     for harm in HARMS:
@@ -231,7 +231,7 @@ def rival_changes() -> str:
 
 
 def tried() -> str:
-    """What the debiased model did in runs whose rules of choice were given up."""
+    """Return what the debiased model did in runs whose rules of choice were given up."""
     rows = []
     for folder in sorted((RECORDS / "tried").iterdir()):
         record = Record.load(folder)
@@ -246,7 +246,7 @@ def tried() -> str:
 
 
 def embedding() -> str:
-    """The sources with and without the similarity to a policy, by encoder, on validation."""
+    """Return the sources with and without the similarity to a policy, by encoder, on validation."""
     quantities = {"AU-PRC": ("average_precision", 3), "ACV, times 10,000": ("acv", 2)}
     rows = []
     for harm in HARMS:
@@ -290,7 +290,7 @@ def postprocessing() -> str:
 
 
 def overviews() -> list[dict[str, Any]]:
-    """What the figures show, one a seed."""
+    """Return what the figures show, one a seed."""
     return [json.loads((record.folder / "overview.json").read_text(encoding="utf-8")) for record in records_of(SETS)]
 
 
@@ -333,7 +333,7 @@ def versions_read() -> str:
 
 
 def injected() -> str:
-    """What a language model made of seeds, and how its verdicts compare with a reading."""
+    """Return what a language model made of seeds, and how its verdicts compare with a reading."""
     folder = Path(__file__).parent
     record = json.loads((folder / "records" / "injection.json").read_text(encoding="utf-8"))
     with (folder / "injection_read.csv").open(encoding="utf-8", newline="") as lines:

@@ -41,7 +41,7 @@ def fine_tuned() -> str:
 
 
 def fine_tuning() -> str:
-    """Data and time of the fine-tuning runs."""
+    """Return data and time of the fine-tuning runs."""
     rows = []
     for folder in sorted(RECORDS.iterdir()):
         record = Record.load(folder)

@@ -230,7 +230,7 @@ def nationalities() -> str:
 
 
 def block(key: str, values: list[str], indent: str) -> list[str]:
-    """A YAML flow list over lines of at most 110 characters."""
+    """Return a YAML flow list over lines of at most 110 characters."""
     lines, line = [], f"{indent}{key}{'' if key == '-' else ':'} ["
     for number, value in enumerate(values):
         piece = value + ("]" if number == len(values) - 1 else ", ")

@@ -27,7 +27,7 @@ VERIFIERS = (["polarity"], ["polarity", "kinds"])
 
 
 def asked(rewriter: LLMRewriter, texts: Sequence[str], attributes: Sequence[str]) -> list[dict[str, str]]:
-    """The versions of every text by one request; empty where there are none."""
+    """Return the versions of every text by one request; empty where there are none."""
     stage = " and ".join(attributes)
     made = rewriter.groups(texts, axis="gender", attributes=attributes, stage=stage)
     return [one.versions if isinstance(one, Versions) else {NEUTRAL: ""} for one in made]

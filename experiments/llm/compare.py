@@ -30,7 +30,7 @@ def outcomes(folder: Path, verifiers: Sequence[TextVerifier]) -> dict[str, bool]
 
 
 def versions(folder: Path) -> dict[str, dict[str, str]]:
-    """The versions of every text, by its id."""
+    """Return the versions of every text, by its id."""
     return {row["source_id"]: row["versions"] for row in rows(folder, "data")}
 
 

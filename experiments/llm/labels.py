@@ -23,7 +23,7 @@ SAFE, UNSAFE = "safe", "unsafe"
 
 
 def labels(check: LLMLabelCheck, texts: Sequence[str]) -> list[str]:
-    """The label that the model gives each text."""
+    """Return the label that the model gives each text."""
     faults = check.faults([Labelled(text, SAFE) for text in texts], texts)
     return [SAFE if fault is None else UNSAFE for fault in faults]
 

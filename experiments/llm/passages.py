@@ -26,7 +26,7 @@ LIKELY = re.compile(r"\b[A-Z][a-z]+(?:(?:an)s?|ese|ish|ench|man|men|iss|utch|eek
 
 
 def passages(source: str) -> Iterator[str]:
-    """The first two or three sentences of paragraphs, of the right length."""
+    """Yield the first two or three sentences of paragraphs, of the right length."""
     for paragraph in paragraphs(source, SOURCES[source]):
         text = re.sub(r"\s+", " ", paragraph).strip()
         ends = [end for _, end in sentence_spans(text)][1:3]

@@ -34,12 +34,12 @@ DOLLARS_A_EURO = 1.15  # assumed
 
 
 def loaded(name: str) -> Record:
-    """A committed record of ``fairlab.augment``."""
+    """Return a committed record of ``fairlab.augment``."""
     return Record.load(RECORDS / name)
 
 
 def spent(record: Record) -> list[str]:
-    """Calls, and tokens read and written a call; seconds a call, of calls side by side."""
+    """Return calls, and tokens read and written a call; seconds a call, of calls side by side."""
     stage = record.provenance["ledger"]["groups"]
     per_call = (stage[key] / stage["calls"] for key in ("prompt_tokens", "completion_tokens", "seconds"))
     return [str(stage["calls"]), *(f"{value:.1f}" for value in per_call)]
@@ -52,7 +52,7 @@ def union(record: Record) -> str:
 
 
 def forms() -> str:
-    """The three forms of an answer on the same texts."""
+    """Return the three forms of an answer on the same texts."""
     header = ["prompt", "union polarity accuracy, %", "calls", "tokens read", "tokens written", "seconds"]
     rows = [[label, union(loaded(name)), *spent(loaded(name))] for name, label in FORMS.items()]
     return markdown(header, rows)
@@ -77,7 +77,7 @@ def compared(name: str, first: str, second: str) -> str:
 
 
 def share(count: int, n: int) -> str:
-    """A share in per cent with its 95 % interval."""
+    """Return a share in per cent with its 95 % interval."""
     low, high = wilson_interval(count, n)
     return f"{100 * count / n:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
@@ -91,7 +91,7 @@ def human() -> str:
 
 
 def read(name: str) -> str:
-    """What two verifiers say of outputs that were read."""
+    """Return what two verifiers say of outputs that were read."""
     rows = sheet(name)
     right = [row["right"] == "yes" for row in rows]
     by = {
@@ -104,7 +104,7 @@ def read(name: str) -> str:
 
 
 def five_hundred() -> str:
-    """The found prompt and the rules on the same five hundred sentences, by one verifier and by two."""
+    """Return the found prompt and the rules on the same five hundred sentences, by one verifier and by two."""
     found = json.loads((RECORDS / "rules.json").read_text(encoding="utf-8"))
     rows = []
     for verifiers in ("polarity", "polarity and kinds"):
@@ -150,7 +150,7 @@ def confidence() -> str:
 
 
 def steps() -> str:
-    """What the model does for each step of the papers."""
+    """Return what the model does for each step of the papers."""
     groups, claims = sheet("read_found.csv"), [row for row in sheet("razor_read.csv") if row["rewritten"] == "yes"]
     seeds = sheet("../ensemble/injection_read.csv")
     wrong = sum(row["flagged"] == row["right"] for row in seeds)
@@ -257,7 +257,7 @@ READ = {
 
 
 def origins(name: str) -> str:
-    """What a way of training on groups of three origins reads: means over seeds, and the seeds' widest interval."""
+    """Return the readings after training on groups of three origins: means over seeds, and the widest interval."""
     found = {
         origin: [{one.key: one for one in loaded(f"ccd/{name}/{origin}/{seed}").readings} for seed in SEEDS]
         for origin in ORIGINS

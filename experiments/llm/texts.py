@@ -37,7 +37,7 @@ SOURCES = {
 
 
 def paragraphs(source: str, kind: str) -> Iterator[str]:
-    """Running text of a source, a paragraph, line or review at a time."""
+    """Yield running text of a source, a paragraph, line or review at a time."""
     path = folder(source) if kind == "folder" else published(source)
     if kind == "folder":
         for file in sorted(path.glob("*.txt")):
@@ -53,7 +53,7 @@ def paragraphs(source: str, kind: str) -> Iterator[str]:
 
 
 def folder(name: str) -> Path:
-    """A folder of published data below FAIRLAB_DATA."""
+    """Return a folder of published data below FAIRLAB_DATA."""
     return Path(os.environ.get("FAIRLAB_DATA", "")) / name
 
 
@@ -69,7 +69,7 @@ def sentences(source: str, kind: str) -> Iterator[str]:
 
 
 def draw() -> dict[str, list[dict[str, str]]]:
-    """The rows of every part, each with ``text`` and ``source``, sources in turn."""
+    """Return the rows of every part, each with ``text`` and ``source``, sources in turn."""
     polarity = Polarity(load_lexicon("gender"))
     parts: dict[str, list[dict[str, str]]] = {name: [] for name in PARTS}
     seen = set[str]()

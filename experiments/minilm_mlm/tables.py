@@ -13,7 +13,7 @@ BESIDE_HEADLINES = ["minilm_mlm/stereoset/gender/lms", "minilm_mlm/stereoset/gen
 
 
 def training() -> str:
-    """Data, time and machine of the training of minilm_mlm."""
+    """Return data, time and machine of the training of minilm_mlm."""
     record = Record.load(RECORDS / "training")
     facts, last = record.provenance, [row for row in record.history if "validation/accuracy" in row][-1]
     hardware, throughput = facts["hardware"], facts["throughput"]

@@ -42,7 +42,7 @@ def next_colours() -> dict[str, str]:
 
 
 def changed(examples: list[Example], partner: Mapping[str, str]) -> Pairs:
-    """The examples that hold a word with a partner, as they are and exchanged."""
+    """Return the examples that hold a word with a partner, as they are and exchanged."""
     made = [example.with_fields([exchanged(field, partner) for field in example.fields]) for example in examples]
     return [pair for pair in zip(examples, made, strict=True) if pair[0] != pair[1]]
 

@@ -72,7 +72,7 @@ def by_perturber(model: str, pairs: Sequence[PerturbationPair]) -> list[str]:
 
 
 def by_groups(folder: Path, pairs: Sequence[PerturbationPair]) -> list[str | None]:
-    """The language model's version of every text that it was asked about."""
+    """Return the language model's version of every text that it was asked about."""
     made = versions(folder)
     known = {
         (one.text, name): made.get(one.id, {}).get(name, one.text) for one in sentences() for name in one.references
@@ -81,7 +81,7 @@ def by_groups(folder: Path, pairs: Sequence[PerturbationPair]) -> list[str | Non
 
 
 def by_stored(texts: dict[str, Any], name: str, pairs: Sequence[PerturbationPair]) -> list[str | None]:
-    """What a rewriter made of every text before, as ``--texts`` wrote it."""
+    """Return what a rewriter made of every text before, as ``--texts`` wrote it."""
     known = {
         (pair["original"], pair["word"], pair["target"]): text
         for found in texts.values()
@@ -91,7 +91,7 @@ def by_stored(texts: dict[str, Any], name: str, pairs: Sequence[PerturbationPair
 
 
 def quality(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> dict[str, Any] | None:
-    """The measures of table 2, how many equal their reference, and how many do but for capitals; over what was made."""
+    """Return the measures of table 2, and the numbers equal to their reference with and without capitals."""
     both = [(one, pair.perturbed) for one, pair in zip(made, pairs, strict=True) if one is not None]
     if not both:
         return None
@@ -109,7 +109,7 @@ def quality(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> di
 
 
 def beside_rules(right: Sequence[bool], by_rules: Sequence[bool], left_alone: Sequence[bool]) -> dict[str, Any]:
-    """A rewriter and rules on the same texts: which is right where, and how many right of those rules leave alone."""
+    """Return which of a rewriter and rules is right on each text, also on texts that rules leave alone."""
     found = counted(list(zip(right, by_rules, strict=True)))
     alone = [one for one, left in zip(right, left_alone, strict=True) if left]
     return found | {"left_alone_by_rules": len(alone), "of_these_right": sum(alone)}
@@ -186,7 +186,7 @@ def judged(rows: Sequence[Labelled], made: Sequence[str | None], lower: bool, fo
 
 
 def asked(row: Labelled) -> PerturbationPair:
-    """A labelled sentence as a pair, without a reference; an article is no selected word."""
+    """Return a labelled sentence as a pair, without a reference; an article is no selected word."""
     words = row.text[slice(*row.selected)].split(" ")
     word = words[1] if len(words) > 1 and words[0].lower() in ("a", "an", "the") else words[0]
     return PerturbationPair(row.text, word, "non-binary" if row.target == "neutral" else row.target, "")
@@ -201,7 +201,7 @@ def fits(row: Labelled, text: str | None, lower: bool) -> bool:
 
 
 def kept(found: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """What was measured, and earlier figures of rewriters that were not given."""
+    """Return what was measured, and earlier figures of rewriters that were not given."""
     for part, sets in found.items():
         for name, scores in sets.items():
             for rewriter, score in before.get(part, {}).get(name, {}).items():

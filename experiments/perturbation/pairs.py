@@ -95,7 +95,7 @@ def written() -> list[PerturbationPair]:
 
 
 def by_model(folder: Path) -> list[PerturbationPair]:
-    """A sentence and one other version of every group that polarity and kinds pass."""
+    """Return a sentence and one other version of every group that polarity and kinds pass."""
     verifiers = load_verifiers(["polarity", "kinds"], load_lexicon("gender"))
     made = []
     for row in rows(folder, "data"):
@@ -111,7 +111,7 @@ def fits(pair: PerturbationPair | None) -> TypeGuard[PerturbationPair]:
 
 
 def between(versions: dict[str, str], original: str | None = None) -> PerturbationPair | None:
-    """A pair from one version, or the original, to another, told the first differing word; None where none differs."""
+    """Return a pair of versions with the first differing word; None if no word differs."""
     draw = random.Random(f"{SEED} {sorted(versions.items())}")
     if original is None:
         original = versions[draw.choice([name for name in versions if name != "neutral"])]
@@ -129,7 +129,7 @@ def drawn(pairs: list[PerturbationPair], count: int, what: str) -> list[Perturba
 
 
 def spoiled(pair: PerturbationPair) -> tuple[PerturbationPair, str]:
-    """The pair with both sides changed alike, and how; most pairs stay."""
+    """Return the pair with both sides changed alike, and how; most pairs stay."""
     draw = random.Random(f"{SEED} {pair}")
     chosen = draw.random()
     for name, share in SPOILED.items():
@@ -190,7 +190,7 @@ def clause(pair: PerturbationPair, draw: random.Random) -> PerturbationPair | No
 
 
 def whole(word: str) -> str:
-    """A pattern that finds a word, and no part of another."""
+    """Return a pattern that finds a word, and no part of another."""
     return rf"(?<!\w){re.escape(word)}(?!\w)"
 
 

@@ -103,7 +103,7 @@ def _crows(bias: str, axis: str, half: Half) -> list[PerturbationPair]:
 
 
 def told(axis: str, original: str, perturbed: str) -> PerturbationPair | None:
-    """The pair, where all that differs are words of ``SIDES`` for one attribute on a side and for another on the other.
+    """Return the pair if it differs in words of ``SIDES`` alone, of one attribute per side.
 
     Example:
         >>> told("age", "The old man sat.", "The young man sat.").target
@@ -125,7 +125,7 @@ def told(axis: str, original: str, perturbed: str) -> PerturbationPair | None:
 
 
 def attribute(axis: str, words: Sequence[str]) -> str | None:
-    """The attribute that words stand for, alone or after an article; None where they stand for none."""
+    """Return the attribute that words stand for, alone or after an article; None where they stand for none."""
     side = " ".join(word for word in words if word.lower() not in ARTICLES).lower().replace("-", " ")
     if axis == "age" and side.isdigit():
         return next((name for name, (low, high) in AGES.items() if low <= int(side) <= high), None)

@@ -28,7 +28,7 @@ SIDES = ("both", "one", "half")
 
 
 def side(before: Example, after: Example, axis: str, words: PerturbableWords) -> str:
-    """What became of the texts of an example in a copy that changed."""
+    """Return what became of the texts of an example in a copy that changed."""
     stayed = [old for old, new in zip(before.fields, after.fields, strict=True) if old == new]
     if not stayed:
         return "both"
@@ -37,7 +37,7 @@ def side(before: Example, after: Example, axis: str, words: PerturbableWords) ->
 
 
 def sides_of(task: str) -> NDArray[np.str_]:
-    """The side of every changed copy, in the order in which a fairscore keeps them."""
+    """Return the side of every changed copy, in the order in which a fairscore keeps them."""
     benchmark = Fairscore(task, axes=AXES, sampling="inverse_frequency", copies="axis")
     examples, copies = benchmark.pairs(SPLITS[task])
     return np.array(

@@ -103,12 +103,12 @@ def rewriters() -> str:
 
 
 def qualities(found: dict[str, Reading], rewriter: str) -> list[str]:
-    """The measures of table 2 of a rewriter."""
+    """Return the measures of table 2 of a rewriter."""
     return [interval(found[f"perturber/{rewriter}/{quantity}"], 1) for quantity in QUALITY]
 
 
 def training_pairs() -> str:
-    """What the perturber of pretrained weights was trained on."""
+    """Return what the perturber of pretrained weights was trained on."""
     found = json.loads((FOLDER / "pairs.json").read_text(encoding="utf-8"))
     names = {"rules, gender": "rules, on gender", "rules, race": "rules, on race", "rules, age": "rules, on age"}
     names |= {"written": "written for fairlab", "model": "the language model"}
@@ -117,7 +117,7 @@ def training_pairs() -> str:
 
 
 def measured_on_people() -> dict[str, Any]:
-    """What ``human.py`` wrote."""
+    """Return what ``human.py`` wrote."""
     found: dict[str, Any] = json.loads((FOLDER / "human.json").read_text(encoding="utf-8"))
     return found
 
@@ -168,7 +168,7 @@ def human_lower() -> str:
 
 
 def beside_rules() -> str:
-    """The perturber of pretrained weights and the rules on the same texts."""
+    """Return the perturber of pretrained weights and the rules on the same texts."""
     content = measured_on_people()
     found = {name: one[NEW] for name, one in content["beside_rules"].items() if not name.startswith(CARD)}
     found |= {f"labelled, {name}": one[NEW]["beside_rules"] for name, one in content["labelled"].items()}
@@ -185,7 +185,7 @@ def beside_rules() -> str:
 
 
 def power() -> str:
-    """What difference of two models' fairscores the numbers of copies could show, told without any run."""
+    """Return what difference of two models' fairscores the numbers of copies could show, told without any run."""
     seeds, expected = len(matrix().seeds), fmean(printed_fairscores("RoBERTa orig. 16GB").values()) / 100
     rows = []
     for task in SPLITS:
@@ -197,23 +197,23 @@ def power() -> str:
 
 @cache
 def matrix() -> Matrix:
-    """The matrix of the paper at quickstart scale."""
+    """Return the matrix of the paper at quickstart scale."""
     return read_matrix(FOLDER / "matrix.yaml", "quickstart")
 
 
 @cache
 def finished() -> Mapping[str, Mapping[int, Record]]:
-    """The finished records of the matrix, by run and seed."""
+    """Return the finished records of the matrix, by run and seed."""
     return finished_records(FOLDER / "records", matrix())
 
 
 def printed_fairscores(row: str) -> dict[str, float]:
-    """A row of the paper's table 5, by column."""
+    """Return a row of the paper's table 5, by column."""
     return matrix().tables["5"].published[row]
 
 
 def of(models: str, task: str) -> list[Reading]:
-    """The readings of every finished seed of, for example, ``roberta_fair`` on a task, seed by seed."""
+    """Return the readings of every finished seed of, for example, ``roberta_fair`` on a task, seed by seed."""
     found = finished().get(f"{models}_{task}", {})
     return [reading for seed in sorted(found) for reading in found[seed].readings]
 
@@ -351,7 +351,7 @@ def audit_tags() -> str:
 
 
 def readings(axis: str) -> list[list[dict[str, str]]]:
-    """The two filled sheets of an axis."""
+    """Return the two filled sheets of an axis."""
     return [read_sheet(FOLDER / "audits" / f"{axis}_{number}.csv") for number in (1, 2)]
 
 

@@ -41,7 +41,7 @@ def drawn(made: Path) -> list[Row]:
 
 
 def original(row: Row) -> str:
-    """The claim of a rewritten row as it was."""
+    """Return the claim of a rewritten row as it was."""
     fields = split_fields(row.extra["source_text"], row.fields)
     assert fields is not None  # the rounds wrote it from as many fields
     return fields[1]

@@ -42,7 +42,7 @@ def raised(symmetric: Path, ids: list[str]) -> np.ndarray:
 
 
 def readings(odd: np.ndarray, rise: np.ndarray) -> list[Reading]:
-    """The area under the ROC curve, and how many of those at or below the default read naturally."""
+    """Return the area under the ROC curve, and how many of those at or below the default read naturally."""
     resampled = np.random.default_rng(0).integers(0, len(odd), (2000, len(odd)))
     bounds = percentile_interval(np.array([roc_auc_score(odd[some], rise[some]) for some in resampled]))
     area, natural = float(roc_auc_score(odd, rise)), ~odd[rise <= RISE]

@@ -25,7 +25,7 @@ SETS = {
 
 
 def comparisons(method: str, reference: str, runs: Path, seeds: list[int]) -> list[Comparison]:
-    """The differences of one method to the original pairs on every test set."""
+    """Return the differences of one method to the original pairs on every test set."""
     return [
         compared(
             *(right(runs / name, seeds, task, split) for name in (method, reference)),

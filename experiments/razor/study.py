@@ -41,7 +41,7 @@ Accuracies = dict[int, float]  # by seed
 
 @cache
 def runs_of(run: str, runs: Path = RUNS) -> dict[int, Record]:
-    """Records of a method's runs by seed."""
+    """Return records of a method's runs by seed."""
     folders = {
         int(one.parent.name.removeprefix("seed_")): one.parent for one in runs.glob(f"{run}/seed_*/record.json*")
     }
@@ -72,7 +72,7 @@ def methods(table: str = "study") -> dict[str, str]:
 
 
 def reference_of(record: Record) -> str:
-    """The run on the original pairs of the same encoder that takes as many steps."""
+    """Return the run on the original pairs of the same encoder that takes as many steps."""
     on_mpnet = "mpnet" in record.config["backbone"]["name"]
     return ON_MPNET if on_mpnet else REFERENCES[record.config["method"]["steps"]]
 
@@ -98,14 +98,14 @@ def spread_of(run: str, runs: Path = RUNS) -> list[str]:
 
 
 def longer() -> str:
-    """What the classifier of the original pairs reaches after fewer and after more steps."""
+    """Return what the classifier of the original pairs reaches after fewer and after more steps."""
     trained = {200: (REFERENCE, SHORT)} | {steps: (run, RUNS) for steps, run in REFERENCES.items()}
     rows = [[f"{steps:,}", *spread_of(*one)] for steps, one in trained.items()]
     return markdown(["steps", IN_DOMAIN, *TEST_SETS.values()], rows)
 
 
 def reached(table: str = "study") -> str:
-    """A row for each method: its pairs, and its accuracies as mean and standard deviation over seeds."""
+    """Return a row for each method: its pairs, and its accuracies as mean and standard deviation over seeds."""
     rows = []
     for run, name in methods(table).items():
         records = runs_of(run)
@@ -120,7 +120,7 @@ def reached(table: str = "study") -> str:
 
 
 def differences(table: str = "study") -> str:
-    """What each method changes: on average with an interval, by seed, tested over seeds, and what could be found."""
+    """Return each method's change: mean with interval, by seed, tested over seeds, and the detectable size."""
     records = [Record.load(FOLDER / "records" / name) for name in PAIRED]
     paired = {
         (one.key, *record.provenance["seeds"][one.phase]): one for record in records for one in record.comparisons
@@ -163,7 +163,7 @@ def against_chance() -> str:
 
 
 def signed(value: float) -> str:
-    """A difference with one digit; what rounds to nothing has no minus."""
+    """Return a difference with one digit; what rounds to nothing has no minus."""
     return f"{round(value, 1) + 0.0:+.1f}"
 
 

@@ -93,7 +93,7 @@ def association(kind: str) -> str:
 
 
 def xray() -> str:
-    """What gives the label of the claims away, as they are and by what was made of them."""
+    """Return what gives the label of the claims away, as they are and by what was made of them."""
     rows: dict[tuple[str, str], dict[str, Reading]] = {}
     for reading in Record.load(RECORDS / "xray" / "claims").readings:
         rows.setdefault((reading.subset, reading.quantity), {})[reading.phase] = reading
@@ -105,7 +105,7 @@ def xray() -> str:
 
 
 def ngrams() -> str:
-    """The words and word pairs that give each label away in each data set, strongest first."""
+    """Return the words and word pairs that give each label away in each data set, strongest first."""
     read = read_sheet("ngrams")
     labels = sorted({row["label"] for row in read})
     rows = [
@@ -154,7 +154,7 @@ def planted_classifiers() -> str:
 
 
 def probes(untouched: str) -> str:
-    """What a bag of words finds in claims alone: as they were, and as augmentations leave them.
+    """Return what a bag of words finds in claims alone: as they were, and as augmentations leave them.
 
     Args:
         untouched: whose claims the probe is also tried on.
@@ -185,7 +185,7 @@ def read_sheet(name: str) -> list[dict[str, str]]:
 
 
 def llm_checks() -> str:
-    """What each check lets pass of a language model's rewrites, how much of it is right, and what a probe finds."""
+    """Return the rewrites that each check accepts, the share of right ones, and the accuracy of a probe."""
     read, rows = read_sheet("llm_sheet"), []
     for check, name in {"": "none", **CHECKS}.items():
         passed = [row for row in read if not check or not row[check]]
@@ -207,7 +207,7 @@ def llm_checks() -> str:
 
 
 def sheet(name: str) -> str:
-    """What a reader found of the rows of a sheet, by their label."""
+    """Return what a reader found of the rows of a sheet, by their label."""
     found, rows = read_sheet(name), []
     for label in ("SUPPORTS", "REFUTES"):
         of_label = [row for row in found if row["label"] == label]
@@ -219,7 +219,7 @@ def sheet(name: str) -> str:
 
 
 def until_gain() -> str:
-    """What the probe by which RAZOR's rounds are to end gains, as the rounds go on."""
+    """Return what the probe by which RAZOR's rounds are to end gains, as the rounds go on."""
     history = Record.load(RECORDS / "until_gain").history
     shown = [row for row in history if row["round"] % 5 == 0 or row is history[-1]]
     gains = [f"{row['gain']:.1f}" for row in shown]
@@ -237,7 +237,7 @@ def naturalness() -> str:
 
 
 def chance_sheet() -> str:
-    """What a reader found of claims that rules at random rewrote, by what they changed."""
+    """Return what a reader found of claims that rules at random rewrote, by what they changed."""
     found = Counter((row["change"], row["natural"]) for row in read_sheet("chance_sheet"))
     changes = {"opener": "an opener only", "negation": "a negation in other words", "synonym": "a synonym"}
     rows = [[what, str(found[one, "yes"] + found[one, "no"]), str(found[one, "yes"])] for one, what in changes.items()]

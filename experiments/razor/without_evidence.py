@@ -29,7 +29,7 @@ from fairlab.run.environment import environment
 
 
 def variants(examples: list[Example]) -> dict[str, list[Example]]:
-    """The pairs with their evidence, with that of the next pair, and with none."""
+    """Return the pairs with their evidence, with that of the next pair, and with none."""
     following = [*examples[1:], examples[0]]
     return {
         "evidence": examples,

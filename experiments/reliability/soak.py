@@ -94,7 +94,7 @@ def files(pattern: str) -> Callable[[Path], Any]:
 
 
 def prepare(work: Path) -> list[str]:
-    """A tiny model, data and an ensemble, unless they are there; the overrides of a small run."""
+    """Return a tiny model, data and an ensemble, unless they are there; the overrides of a small run."""
     small = [
         "+experiment=ccd_bert", "backbone=bert_base", "backbone.name=bert", "backbone.max_length=32",
         "data.path=groups.jsonl", "benchmark=[cced]", "benchmark.cced.sets=[groups.jsonl]",
@@ -142,7 +142,7 @@ def prepare(work: Path) -> list[str]:
 
 
 def cases(small: list[str]) -> dict[str, Case]:
-    """The entry points."""
+    """Return the entry points."""
     here = "hydra.run.dir={folder}"
     augment = ["fairlab.augment", "+augmentation=counterfactual_groups", "rewriter=rules", "input=texts.jsonl"]
     return {
@@ -187,7 +187,7 @@ def soak(name: str, case: Case, work: Path, times: int) -> None:
 
 
 def moment(name: str, number: int, times: int) -> float:
-    """A share of the run's time; one in each equal part of the run for every signal, so that they are spread over it.
+    """Return a share of the run's time, one in each equal part of the run per signal.
 
     It depends on its number alone, so that a soak that goes on draws the same.
     """
@@ -198,7 +198,7 @@ def moment(name: str, number: int, times: int) -> float:
 def ended_and_resumed(
     name: str, case: Case, work: Path, number: int, share: float, done: dict[str, Any], expected: Any
 ) -> dict[str, Any]:
-    """What came of one moment: where the run was, whether it ended as it should, and whether it resumed to the same."""
+    """Return the outcome of one moment: the run's state, whether it ended as it should, and whether it resumed."""
     folder, log, by = work / f"{name}_{number}", f"{name}_{number}.txt", SIGNALS[number % len(SIGNALS)]
     shutil.rmtree(folder, ignore_errors=True)  # of a soak that was stopped here
     (work / log).unlink(missing_ok=True)
@@ -269,17 +269,17 @@ def note(name: str, done: dict[str, Any]) -> None:
 
 
 def filled(command: list[str], folder: Path) -> list[str]:
-    """A command with the folder in its place."""
+    """Return a command with the folder in its place."""
     return [part.format(folder=folder) if "{folder}" in part else part for part in command]
 
 
 def figures() -> dict[str, Any]:
-    """What was found so far, by entry point."""
+    """Return what was found so far, by entry point."""
     return json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
 
 
 def table() -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     found = figures()
     header = [
         "entry point",

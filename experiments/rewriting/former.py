@@ -31,7 +31,7 @@ EACH, SEED = 150, 3  # sentences of each source
 
 
 def made() -> dict[str, list[str]]:
-    """The drawn sentences, and what each way of rewriting makes of them."""
+    """Return the drawn sentences, and what each way of rewriting makes of them."""
     texts = [text for source in SOURCES for _, text in random.Random(SEED).sample(sentences(source), EACH)]
     found = {"texts": texts}
     for axis, targets in GOALS.items():
@@ -51,7 +51,7 @@ def made() -> dict[str, list[str]]:
 
 
 def compared(former: dict[str, list[str]], present: dict[str, list[str]]) -> dict[str, Any]:
-    """Number of texts, of those that either turns, and of those that are turned in another way, by way."""
+    """Return number of texts, of those that either turns, and of those that are turned in another way, by way."""
     texts = former["texts"]
     found = {}
     for way in [name for name in former if name != "texts"]:

@@ -83,7 +83,7 @@ def _labelled(axis: str, line: str) -> Labelled:
 
 
 def _pattern(axis: str, target: str, slotted: str) -> str:
-    """A pattern of a whole text: its slots filled in any right way, articles fitted."""
+    """Return a pattern of a whole text: its slots filled in any right way, articles fitted."""
     pattern, position, names = "", 0, 0
     for slot in _SLOT.finditer(slotted):
         before = slotted[position : slot.start()]
@@ -106,7 +106,7 @@ def _pattern(axis: str, target: str, slotted: str) -> str:
 
 
 def _filled(axis: str, target: str, option: str) -> list[str]:
-    """An option with its macro and article filled in."""
+    """Return an option with its macro and article filled in."""
     found = _MACRO.search(option)
     words = [option]
     if found:
@@ -122,7 +122,7 @@ def _first(words: str) -> str:
 
 @cache
 def _macro(axis: str, target: str, name: str) -> list[str]:
-    """What a macro stands for at a target."""
+    """Return what a macro stands for at a target."""
     content = yaml.safe_load((FOLDER / "macros.yaml").read_text(encoding="utf-8"))
     if name in ("FIG", "FIGW"):
         low, high = content["figures"][target]
@@ -132,7 +132,7 @@ def _macro(axis: str, target: str, name: str) -> list[str]:
 
 
 def in_words(age: int) -> str:
-    """An age below a hundred as a word: ``forty-seven``."""
+    """Return an age below a hundred as a word: ``forty-seven``."""
     small = """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen""".split()
     tens = "twenty thirty forty fifty sixty seventy eighty ninety".split()

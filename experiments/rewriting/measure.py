@@ -69,7 +69,7 @@ def crows_matches(mode: str, part: str) -> dict[str, Any]:
 
 
 def gold_case(item: Gap) -> str:
-    """The case of ``her`` or ``his`` by the words after it alone: a rule that never sees the parse.
+    """Return the case of ``her`` or ``his`` by the words after it alone: a rule that never sees the parse.
 
     Where it and the parse differ, the text was read and the case is the one written down in gap_cases.csv.
     """
@@ -88,7 +88,7 @@ def adjudicated() -> dict[str, str]:
 
 
 def expected_form(item: Gap) -> str:
-    """What the labelled pronoun must become, in lower case."""
+    """Return what the labelled pronoun must become, in lower case."""
     folded = item.pronoun.lower()
     if folded not in AMBIGUOUS:
         return {"he": "she", "she": "he", "him": "her", "hers": "his"}[folded]
@@ -98,7 +98,7 @@ def expected_form(item: Gap) -> str:
 
 
 def form_after(item: Gap, rewritten: str) -> str:
-    """The word that stands where the pronoun stood, by aligning the two texts word by word."""
+    """Return the word that stands where the pronoun stood, by aligning the two texts word by word."""
     before, after = list(TOKEN.finditer(item.text)), TOKEN.findall(rewritten)
     place = next(index for index, match in enumerate(before) if match.start() <= item.offset < match.end())
     matcher = difflib.SequenceMatcher(a=[match.group() for match in before], b=after, autojunk=False)
@@ -109,7 +109,7 @@ def form_after(item: Gap, rewritten: str) -> str:
 
 
 def opposite(item: Gap) -> str:
-    """The attribute the text is turned to: the one the pronoun has not."""
+    """Return the attribute the text is turned to: the one the pronoun has not."""
     return "woman" if item.pronoun.lower() in ("he", "him", "his") else "man"
 
 
@@ -126,7 +126,7 @@ def gap_forms(mode: str, items: Sequence[Gap]) -> dict[str, Any]:
 
 
 def gap_choices(items: Sequence[Gap]) -> dict[str, Any]:
-    """The person the entity mode takes the pronoun for, against GAP's label, where that is A or B."""
+    """Return the person the entity mode takes the pronoun for, against GAP's label, where that is A or B."""
     rewriter = RuleRewriter(load_lexicon("gender"))
     labelled = [item for item in items if any(item.meant)]
     right, decided = [], []
@@ -158,7 +158,7 @@ def embedded_accuracy(mode: str) -> dict[str, Any]:
 
 
 def write_sheet(items: Sequence[Gap]) -> None:
-    """A hundred rewrites to be read by hand; verdicts already given stay where the rewrite is the same."""
+    """Write a hundred rewrites to be read by hand; verdicts on unchanged rewrites are kept."""
     chosen = sorted(random.Random(SEED).sample(range(len(items)), SHEET_SIZE))
     picked = [items[index] for index in chosen]
     rewriter = RuleRewriter(load_lexicon("gender"))

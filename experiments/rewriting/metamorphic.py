@@ -35,19 +35,19 @@ Rewrite = Callable[[Sequence[str]], list[str]]
 
 
 def wrapped(text: str, width: int = 48, mark: str = "", end: str = "\n") -> str:
-    """A text over lines of a width, each with a mark before it."""
+    """Return a text over lines of a width, each with a mark before it."""
     lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
     return end.join(mark + line for line in lines)
 
 
 def curly(text: str) -> str:
-    """A text with curly quotation marks and apostrophes."""
+    """Return a text with curly quotation marks and apostrophes."""
     text = re.sub(r'(^|[\s(\[])"', "\\1“", text).replace('"', "”")
     return re.sub(r"(^|[\s(\[])'", "\\1‘", text).replace("'", "’")
 
 
 def parted(text: str) -> str:
-    """A text with a soft hyphen within every longer word."""
+    """Return a text with a soft hyphen within every longer word."""
     return re.sub(r"\b([a-z]{3})([a-z]{4,})\b", "\\1\u00ad\\2", text)
 
 

@@ -83,7 +83,7 @@ def _records(kind: str, text: str, suffix: str) -> Iterator[str]:
 
 
 def draw(axis: str, seed: int | None = None) -> list[dict[str, str]]:
-    """The drawn rows of an axis, with their texts, verdicts empty."""
+    """Return the drawn rows of an axis, with their texts, verdicts empty."""
     seed = SEEDS[axis] if seed is None else seed
     pool = []
     for source in SOURCES:
@@ -117,7 +117,7 @@ def _hash(text: str) -> str:
 
 
 def read_sheet(path: Path = SHEET) -> list[dict[str, str]]:
-    """The rows of a sheet, none where there is no sheet yet."""
+    """Return the rows of a sheet, none where there is no sheet yet."""
     if not path.is_file():
         return []
     with path.open(encoding="utf-8", newline="") as file:
@@ -125,7 +125,7 @@ def read_sheet(path: Path = SHEET) -> list[dict[str, str]]:
 
 
 def write_sheet(rows: Sequence[dict[str, str]]) -> None:
-    """The sheet, with the verdicts that were given on the same rewritings."""
+    """Write the sheet, with earlier verdicts on the same rewritings."""
     known = {(row["axis"], row["sha256"], row["made_sha256"]): row for row in read_sheet()}
     text = io.StringIO()
     table = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")

@@ -21,7 +21,7 @@ TOKEN = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
 
 def published(name: str) -> Path:
-    """A file of published data below FAIRLAB_DATA."""
+    """Return a file of published data below FAIRLAB_DATA."""
     path = Path(os.environ.get("FAIRLAB_DATA", "")) / name
     if not path.is_file():
         raise DataUnavailable(f"{path} is not there; set FAIRLAB_DATA to a folder that holds {name}")
@@ -29,7 +29,7 @@ def published(name: str) -> Path:
 
 
 def winogender() -> dict[str, list[Group]]:
-    """Groups of Winogender by part.
+    """Return groups of Winogender by part.
 
     ``development`` are those of the even lines of templates.tsv (the header is line 1), ``held out`` the rest.
     """
@@ -43,13 +43,13 @@ def winogender() -> dict[str, list[Group]]:
 
 
 def bias_words() -> list[tuple[str, str]]:
-    """The 57 pairs (man, woman) of bias-bench's attribute words, titles without their dot."""
+    """Return the 57 pairs (man, woman) of bias-bench's attribute words, titles without their dot."""
     content = json.loads(published("word_lists/bias-bench/bias_attribute_words.json").read_text(encoding="utf-8"))
     return [(man.strip("."), woman.strip(".")) for man, woman in content["gender"]]
 
 
 def partners() -> dict[str, str]:
-    """The words of these pairs, each with its partner, the first where it stands in several pairs."""
+    """Return the words of these pairs, each with its partner, the first where it stands in several pairs."""
     found: dict[str, str] = {}
     for man, woman in bias_words():
         found.setdefault(man, woman)
@@ -58,7 +58,7 @@ def partners() -> dict[str, str]:
 
 
 def exchanged(text: str, partner: Mapping[str, str]) -> str:
-    """A text with every word that has a partner exchanged for it, its case kept."""
+    """Return a text with every word that has a partner exchanged for it, its case kept."""
 
     def other(match: re.Match[str]) -> str:
         new = partner.get(match[0].lower(), match[0])
@@ -88,7 +88,7 @@ class Rewriting:
 
 
 def crows() -> dict[str, list[Rewriting]]:
-    """The CrowS-Pairs gender pairs that differ only in bias-bench's words and third-person pronouns, both directions.
+    """Return CrowS-Pairs' gender pairs that differ only in bias-bench's words and pronouns, in both directions.
 
     ``development`` are the pairs at even places among the 112, ``held out`` those at odd ones.
     """
@@ -142,7 +142,7 @@ class Gap:
 
 
 def gap(part: str) -> list[Gap]:
-    """The texts of GAP's ``development`` or ``validation`` file."""
+    """Return the texts of GAP's ``development`` or ``validation`` file."""
     with published(f"gap/gap-{part}.tsv").open(encoding="utf-8", newline="") as file:
         return [
             Gap(

@@ -37,7 +37,7 @@ def _share(found: dict[str, float] | None) -> str:
 
 
 def rewriting_quality() -> str:
-    """The headline figures of the rewriting record, both modes side by side."""
+    """Return the headline figures of the rewriting record, both modes side by side."""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     places = {
         "Winogender, man to woman, exact": ("winogender", "held out", "MODE", "man to woman"),
@@ -76,7 +76,7 @@ def crows_parts() -> str:
 
 
 def labelled_scores() -> str:
-    """The labelled sentences: scores by axis, mode and half, before the rules were mended and after."""
+    """Return the labelled sentences: scores by axis, mode and half, before the rules were mended and after."""
     states = {name: json.loads((LABELLED / f"{name}.json").read_text(encoding="utf-8")) for name in ("before", "now")}
     rows = []
     for axis, modes in states["now"].items():
@@ -88,7 +88,7 @@ def labelled_scores() -> str:
 
 
 def labelled_rates() -> str:
-    """The headline rates: all labelled sentences with syntax, and the natural ones that were read."""
+    """Return the headline rates: all labelled sentences with syntax, and the natural ones that were read."""
     now = json.loads((LABELLED / "now.json").read_text(encoding="utf-8"))
     read = verdicts()
     rows = [
@@ -99,7 +99,7 @@ def labelled_rates() -> str:
 
 
 def natural_verdicts() -> str:
-    """The natural sentences that were read, every sheet that is kept."""
+    """Return the natural sentences that were read, every sheet that is kept."""
     return markdown(["axis", "seed", "wrong"], [[axis, seed, _share(found)] for axis, seed, found in all_verdicts()])
 
 

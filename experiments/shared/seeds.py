@@ -9,7 +9,7 @@ from fairlab.types import FairlabError
 
 
 def median_run(readings: Sequence[Reading]) -> Reading:
-    """The reading of the run with the median value, with that run's interval; of an even number, the lower middle one.
+    """Return the reading of the run with the median value (of an even number, the lower middle one).
 
     Its interval is over items alone; how far seeds lie apart is another thing, and to be shown beside it.
 

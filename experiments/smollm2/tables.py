@@ -11,7 +11,7 @@ RECORDS = Path(__file__).parent / "records"
 
 
 def likelihoods() -> str:
-    """What stands for each benchmark of a causal language model."""
+    """Return what stands for each benchmark of a causal language model."""
     wanted = "lms ss icat metric_score significant_pairs women_correlation pro_preferred perplexity".split()
     rows = [
         [reading.key, significant(reading), reading.unit, ideal(reading), str(reading.n)]

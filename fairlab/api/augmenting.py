@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,7 +23,7 @@ from fairlab.run.command_line import cli
 from fairlab.run.config.composing import composed, own_settings
 from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.folders import plain_config
-from fairlab.text.pipeline import parsing_with
+from fairlab.text.pipeline import SPACY, load_pipeline, parsing_with
 from fairlab.types import NEUTRAL, FairlabError
 
 if TYPE_CHECKING:  # importing datasets takes seconds
@@ -45,7 +47,8 @@ def rewrite(
         text: Text or list of texts.
         to: Target attribute of the axis, or ``neutral``.
         axis: Name of a lexicon such as ``gender``, or path of a user-defined lexicon.
-        rewriter: Name of the rewriter: ``rules``, ``word_swap``, or another that returns all versions of a text.
+        rewriter: Name of the rewriter: ``rules``, ``word_swap``, or another that returns all versions of a text. The
+            rules parse English with spaCy; without its English model they use ``rewriter.mode=lexical``, and warn.
         settings: Settings by dotted key, such as ``{"rewriter.names": "keep"}``.
 
     Raises:
@@ -64,6 +67,8 @@ def rewrite(
     values: dict[str, Any] = plain_config(
         composed("augment", [f"rewriter={rewriter}"], {"axis": axis, **own_settings(settings)})
     )
+    if rewriter == "rules" and not values["spacy"] and "rewriter.mode" not in (settings or {}):
+        values["rewriter"]["mode"] = available_mode(values["rewriter"]["mode"])
     targets = (NEUTRAL, *augment_lexicon(values).attributes)
     if to not in targets:
         raise FairlabError(f"the axis '{axis}' has no attribute '{to}'; it has {', '.join(targets)}")
@@ -77,6 +82,22 @@ def rewrite(
                 raise FairlabError(f"'{one[:60]}' could not be rewritten: {versions.reason}")
             found.append(versions.versions[to])
     return found[0] if isinstance(text, str) else found
+
+
+def available_mode(mode: str) -> str:
+    """Return the mode of the rules, or ``lexical`` with a warning if spaCy's default model is missing."""
+    if mode != "syntax" or os.environ.get(SPACY):  # a named model that is missing is an error
+        return mode
+    try:
+        load_pipeline()
+    except FairlabError:
+        warnings.warn(
+            "rewritten with rewriter.mode=lexical, which sees neighbouring words only, since spaCy's English model is "
+            "not installed; pip install 'fairlab[offline]' brings it",
+            stacklevel=3,
+        )
+        return "lexical"
+    return mode
 
 
 @checked

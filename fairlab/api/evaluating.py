@@ -92,7 +92,7 @@ def evaluate(
         measure_named(chosen, ((label, backbone) for label, (backbone, _) in found.items()), places, record)
     if not record.readings:
         reasons = "; ".join(dict.fromkeys(f"{entry.benchmark}: {entry.reason}" for entry in record.not_run))
-        raise FairlabError(f"nothing could be measured ({reasons}); choose another benchmark, or another model")
+        raise FairlabError(f"no benchmark could be measured ({reasons}); choose another benchmark, or another model")
     record.status = "finished"
     record.save()
     return Results(record, kept)

@@ -43,7 +43,9 @@ class AFLite(Filter):
     """
 
     title = "pairs that linear classifiers find hard (AFLite)"
-    limits = "What is left is hard for one embedding; other shortcuts stay, and so do wrong labels, which are hard too."
+    limits = (
+        "The remaining pairs are hard for one embedding; other shortcuts stay, as do wrong labels, which are hard too."
+    )
     citation = """@inproceedings{lebras2020adversarial,
   title = {Adversarial Filters of Dataset Biases},
   author = {Le Bras, Ronan and Swayamdipta, Swabha and Bhagavatula, Chandra and Zellers, Rowan and Peters,

@@ -39,9 +39,7 @@ class Balanced(Filter):
     """
 
     title = "pairs balanced over words of the last field"
-    limits = (
-        "Single words of the last field are balanced; phrases, and words of the other field, may still tell the label."
-    )
+    limits = "Single words of the last field are balanced; phrases and the other field may still predict the label."
     citation = "This augmentation is fairlab's own."
     name = "balanced"
     why = "more of its label than of others among texts that look alike"

@@ -53,7 +53,7 @@ class EDA:
     """
 
     title = "easy data augmentation (EDA)"
-    limits = "Random edits may change meaning or label, and nothing checks them."
+    limits = "Random edits may change meaning or label, and no check follows."
     citation = """@inproceedings{wei2019eda,
   title = {{EDA}: Easy Data Augmentation Techniques for Boosting Performance on Text Classification Tasks},
   author = {Wei, Jason and Zou, Kai},
@@ -65,7 +65,7 @@ class EDA:
     def __init__(self, *, alpha: float, num_aug: int, synonyms: str, encoder: str = EMBEDDED, seed: int = 0) -> None:
         if not 0 <= alpha <= 1 or num_aug < 1 or synonyms not in KINDS:
             raise FairlabError(
-                "augmentation.alpha must lie in 0..1, augmentation.num_aug be 1 or more and augmentation.synonyms "
+                "augmentation.alpha must be in 0..1, augmentation.num_aug be 1 or more and augmentation.synonyms "
                 f"{', '.join(KINDS)}: {alpha}, {num_aug}, {synonyms}"
             )
         self.alpha = alpha

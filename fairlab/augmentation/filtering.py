@@ -38,7 +38,7 @@ class Filter(Planned):
         Raises:
             FairlabError: An axis was given.
         """
-        refuse_axis(values, f"{cls.name} looks at labels without an axis")
+        refuse_axis(values, f"{cls.name} reads labels without an axis")
         return {name: values["augmentation"][name] for name in ("label", *cls.settings)}
 
     @abstractmethod

@@ -26,7 +26,7 @@ from fairlab.text.fields import NOT_SPLIT, join_fields, split_fields
 from fairlab.types import Description, FairlabError, Made, QuantityInfo, Row
 
 SAMPLINGS = ("uniform", "inverse_frequency")
-UNCHANGED = "the rewriter changed nothing"
+UNCHANGED = "the rewriter made no change"
 CHOICE = "choice"  # key of a row's choice
 
 
@@ -81,7 +81,7 @@ class Perturbation(RowAugmentationOnAxes):
     """
 
     title = "perturbation augmentation"
-    limits = "One person of a text changes, in English; what was true of the person may be false of the new one."
+    limits = "One person of a text changes, in English; statements true of the person may be false of the new one."
     citation = """@inproceedings{qian2022perturbation,
   title = {Perturbation Augmentation for Fairer {NLP}},
   author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and

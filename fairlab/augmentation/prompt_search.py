@@ -81,7 +81,7 @@ class PromptSearch:
         self.texts = texts
         if not verify or LABEL in verify:
             raise FairlabError(
-                "a prompt search needs verifiers that tell right groups from wrong ones without a label, not "
+                "a prompt search needs verifiers that separate right groups from wrong ones without a label, not "
                 f"search.verify=[{','.join(verify)}]; give search.verify=[polarity]"
             )
         self.verifiers = load_verifiers(verify, rewriter.lexicon)
@@ -212,7 +212,7 @@ def _at_terminal(wrong: Wrong) -> dict[str, str]:
     """Return every version as a person types it; an empty answer keeps the model's version."""
     if not sys.stdin.isatty():
         raise FairlabError("search.corrector=terminal needs a terminal; use search.corrector=file or rules")
-    print_escaped(f"\n{wrong.text}\nwrong: {wrong.finding}. Type each version anew, or nothing to keep it.")
+    print_escaped(f"\n{wrong.text}\nwrong: {wrong.finding}. Type each version again, or press Enter to keep it.")
     return {name: input(f"{name} [{version}]: ").strip() or version for name, version in wrong.made.versions.items()}
 
 

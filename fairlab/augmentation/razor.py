@@ -36,7 +36,7 @@ SETTINGS = {
     "features": ("surface", "embedding", "association", "chance"),
     "scored": ("rewritten_field", "joined"),
 }
-NONE, NOT_LOWER = "the rewriter offers nothing", "no rewrite has a lower shortcut score"
+NONE, NOT_LOWER = "the rewriter offers no text", "no rewrite has a lower shortcut score"
 LOST = "no rewrite keeps its label"
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 

@@ -39,8 +39,8 @@ class ZFiltered(Filter):
     of a hypothesis and its overlap with the premise as features.
     """
 
-    title = "pairs without words that tell their label"
-    limits = "Single words are tested; what is left out may have been the rarer phenomena of the data."
+    title = "pairs without words that predict their label"
+    limits = "Single words are tested; the removed pairs may be the rarer phenomena of the data."
     citation = """@inproceedings{wu2022generating,
   title = {Generating Data to Mitigate Spurious Correlations in Natural Language Inference Datasets},
   author = {Wu, Yuxiang and Gardner, Matt and Stenetorp, Pontus and Dasigi, Pradeep},

@@ -36,7 +36,7 @@ def from_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) 
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; a parser that takes its last value for a repeated key would lose the others silently."""
+    """Return an object of JSON; refuse a repeated key, whose earlier values a parser would lose silently."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]

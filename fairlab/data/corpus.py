@@ -174,6 +174,6 @@ def _check(paths: Sequence[str], windows: Sequence[int], validation: float, batc
     if isinstance(windows, int | str) or not windows or min(windows) < 0:
         raise FairlabError(f"data.windows must be a list of numbers of tokens, 0 or more, not {windows}")
     if not 0 < validation < 1:
-        raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
+        raise FairlabError(f"data.validation must be above 0 and below 1, not {validation}")
     if batch_size < 1 or (limit is not None and limit < 1):
         raise FairlabError(f"data.batch_size and data.limit must be at least 1: {batch_size}, {limit}")

@@ -228,7 +228,7 @@ def hold_out(groups: list[Group], test: float | None, usual: float, path: str) -
     """
     splits = any("split" in group.extra for group in groups)
     if test and splits:
-        raise FairlabError(f"{path} has splits, which say what is held out; leave data.test out")
+        raise FairlabError(f"{path} has splits, which define the held-out groups; leave data.test out")
     share = usual if test is None else test
     if not share or splits:
         return groups, []

@@ -92,7 +92,7 @@ def _chat(messages: Sequence[dict[str, str]], first: int, tokenizer: Any) -> Dia
         )
         if not (until.startswith(before) and whole.startswith(until.rstrip())):
             raise FairlabError(
-                "the chat template writes an answer otherwise than it begins one, so that its tokens cannot be told; "
+                "the chat template writes an answer otherwise than it begins one, so its tokens cannot be located; "
                 "give rows with prompt and completion as texts"
             )
         spans.append((len(before), len(until.rstrip())))

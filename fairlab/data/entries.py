@@ -120,10 +120,10 @@ class Entries(Streamed):
         super().__init__()
         refuse_sizes(sample, validation, batch_size, limit, tokens)
         if not 2 <= block <= encoder.max_length:
-            raise FairlabError(f"data.block must lie in 2..{encoder.max_length}, backbone.max_length, not {block}")
+            raise FairlabError(f"data.block must be in 2..{encoder.max_length}, backbone.max_length, not {block}")
         if made is None and not isinstance(augmentation, self.applies):
             raise FairlabError(
-                "nothing says what becomes of the sample: choose an augmentation of texts, or give data.made=DIR, the "
+                "the sample has no augmentation: choose an augmentation of texts, or give data.made=DIR, the "
                 "output of python -m fairlab.augment"
             )
         self.path = path
@@ -190,7 +190,7 @@ class Entries(Streamed):
             ]
         if not found:
             raise FairlabError(
-                f"nothing became of the {len(sample)} entries of the sample; raise data.sample or take another seed"
+                f"no entry was made from the {len(sample)} of the sample; raise data.sample or take another seed"
             )
         distinct: dict[str, Origin] = {}
         for text, origin in found:
@@ -272,7 +272,7 @@ def taken_kinds(made_of: Mapping[str, Origin], kinds: Sequence[str] | None, limi
     found = [text for text, origin in made_of.items() if kinds is None or origin.kind in kinds]
     if not found:
         there = ", ".join(sorted({origin.kind for origin in made_of.values()} - {""})) or "none"
-        raise FairlabError(f"of the sample became nothing of data.kinds={list(kinds or [])}; kinds there are: {there}")
+        raise FairlabError(f"of the sample gave no entry of data.kinds={list(kinds or [])}; kinds there are: {there}")
     if limit is None:
         return found
     return [found[k] for k in fair_choice([made_of[text].member for text in found], limit, seed)]
@@ -289,7 +289,7 @@ def expandable_first(entries: Sequence[str], count: int, augmentation: Any) -> l
         FairlabError: the augmentation cannot identify such entries, or there are fewer of them.
     """
     if not isinstance(augmentation, ExpandingAugmentation):
-        raise FairlabError("data.expandable=true needs an augmentation that can tell, such as biasers")
+        raise FairlabError("data.expandable=true needs an augmentation that finds expandable entries, such as biasers")
     found = (
         start + k
         for start in range(0, len(entries), 64)

@@ -18,7 +18,7 @@ def equal_groups(groups: Sequence[Group]) -> str:
     texts = [[" ".join(text.lower().split()) for text in group.versions.values()] for group in groups]
     alike = sum(len(set(versions)) == 1 for versions in texts)
     if alike > MOST * len(groups):
-        return f"in {alike} of {len(groups)} training groups all versions are the same text, so that nothing is learned"
+        return f"in {alike} of {len(groups)} training groups all versions are the same text, so no learning is possible"
     distinct = len({tuple(versions) for versions in texts})
     if len(groups) > 1 and distinct <= (1 - MOST) * len(groups):
         return f"the {len(groups)} training groups are {distinct} in truth, repeated"

@@ -139,7 +139,7 @@ def _of_tables(path: str) -> Iterator[tuple[str, Any, str]]:
     for split, found in found_in(groups_place(path), every_split=True).items():
         for item in found:
             if isinstance(item, BadRow):
-                raise FairlabError(f"{path}, {item.place}: {item.reason}; mend the row")
+                raise FairlabError(f"{path}, {item.place}: {item.reason}; fix the row")
             row = {name: value for name, value in item[1].items() if not name.startswith(FLAT)}
             if flat := {name.removeprefix(FLAT): item[1][name] for name in item[1].keys() - row.keys()}:
                 row["versions"] = flat

@@ -83,7 +83,7 @@ class Instructions(Streamed):
                 f"{validation}, {batch_size}, {limit}"
             )
         if not 2 <= block <= encoder.max_length:
-            raise FairlabError(f"data.block must lie in 2..{encoder.max_length}, backbone.max_length, not {block}")
+            raise FairlabError(f"data.block must be in 2..{encoder.max_length}, backbone.max_length, not {block}")
         self.path, self.batch_size, self.encoder, self.epochs, self.seed = path, batch_size, encoder, epochs, seed
         self.start_id = CausalLM(encoder).start_id
         found = [self._tokens(one) for one in read_dialogues(path, encoder.tokenizer)]
@@ -175,7 +175,7 @@ def read_dialogues(path: str, tokenizer: object) -> list[Dialogue]:
         except ValueError as error:
             faults.append(f"{place}: {error}")
     if faults:
-        raise FairlabError(f"{path} holds rows that are no instructions ({_some(faults)}); mend or remove them")
+        raise FairlabError(f"{path} holds rows that are no instructions ({_some(faults)}); fix or remove them")
     if not found:
         raise FairlabError(f"{path} holds no row; give rows with messages, or with prompt and completion")
     return found

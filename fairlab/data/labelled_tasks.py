@@ -110,7 +110,7 @@ class LabelledTexts(Streamed):
     ) -> None:
         super().__init__()
         if not 0 < validation < 1:
-            raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
+            raise FairlabError(f"data.validation must be above 0 and below 1, not {validation}")
         if validate_on not in ("made", "published"):
             raise FairlabError(f"data.validate_on must be made or published, not {validate_on}")
         if batch_size < 1 or (limit is not None and limit < 1):
@@ -249,7 +249,7 @@ def sources_of(task: Task, path: str, examples: list[Example], published: list[E
         if number not in by_number:
             raise FairlabError(
                 f"{place} was made of example {number} of {task.name}, which has {len(published)} here; run "
-                "fairlab.augment again on the data that is at hand"
+                "fairlab.augment again on the present data"
             )
         found += [(example, by_number[number]) for example in examples_of([(place, row)], task)]
     return found
@@ -272,7 +272,7 @@ def parted(made_of: Sequence[Made], published: Sequence[Example] | None, validat
         known = {one.first for one in published}
         if other := next((source for _, source in made_of if source.first not in known), None):
             raise FairlabError(
-                f"data.validate_on=published cannot tell which example '{other.first}' of data.path was made of; "
+                f"data.validate_on=published cannot find the example that '{other.first}' of data.path was made of; "
                 "run fairlab.augment on the task, or take data.validate_on=made"
             )
         validated_on = [(one, one) for one in published]

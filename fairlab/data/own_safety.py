@@ -94,7 +94,7 @@ def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         return
     for found in chain.from_iterable(found_in(str(file)).values()):
         if isinstance(found, BadRow):
-            raise FairlabError(f"{file}, {found.place}: {found.reason}; mend the row")
+            raise FairlabError(f"{file}, {found.place}: {found.reason}; fix the row")
         yield f"{file}, {found[0]}" if str(file) not in found[0] else found[0], found[1]
 
 

@@ -108,7 +108,7 @@ def own_task(
 
 def _sound(path: str, row: Row | BadRow) -> Row:
     if isinstance(row, BadRow):
-        raise FairlabError(f"{path}, {row.place}: {row.reason}; mend or remove the row, or give data.field=COLUMN")
+        raise FairlabError(f"{path}, {row.place}: {row.reason}; fix or remove the row, or give data.field=COLUMN")
     return row
 
 
@@ -142,4 +142,4 @@ def _number(path: str, row: Row, value: str, column: str, names: Sequence[str]) 
     try:
         return float(value)
     except ValueError as error:
-        raise FairlabError(f"{path}, {row.place}: '{value}' in '{column}' is no number; mend the cell") from error
+        raise FairlabError(f"{path}, {row.place}: '{value}' in '{column}' is no number; fix the cell") from error

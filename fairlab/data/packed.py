@@ -118,7 +118,7 @@ class PackedText(Loading):
         if augmentation is not None and not isinstance(augmentation, TextAugmentation):
             raise FairlabError("this augmentation works on counterfactual groups, not on text: augmentation=none")
         if not (separators or across_documents):
-            raise FairlabError("data.across_documents=false needs data.separators=true, by which documents are told")
+            raise FairlabError("data.across_documents=false needs data.separators=true, which mark documents")
         self.paths = list(paths)
         self.separator = int(encoder.tokenizer.sep_token_id) if separators else None  # type: ignore[call-overload]
         self.across_documents = across_documents
@@ -316,9 +316,9 @@ def _check(paths: Sequence[str], twin: str, block: int, encoder: Backbone, valid
     if twin not in ("perturbed", "original"):
         raise FairlabError(f"data.twin must be perturbed or original, not {twin}")
     if not 8 <= block <= encoder.max_length:
-        raise FairlabError(f"data.block must lie in 8..backbone.max_length={encoder.max_length}, not {block}")
+        raise FairlabError(f"data.block must be in 8..backbone.max_length={encoder.max_length}, not {block}")
     if not 0 < validation < 1:
-        raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
+        raise FairlabError(f"data.validation must be above 0 and below 1, not {validation}")
 
 
 def _check_counts(**counts: int | None) -> None:

@@ -294,7 +294,7 @@ class PerturbationPairs(Streamed):
             raise FairlabError("give data.path (pairs) or data.paths (plain text to make pairs of), and not both")
         if not (0 < validation < 1 and 0 <= test < 1 - validation):
             raise FairlabError(
-                "data.validation must lie above 0 and below 1, data.test be at least 0, and both together below 1: "
+                "data.validation must be above 0 and below 1, data.test be at least 0, and both together below 1: "
                 f"{validation}, {test}"
             )
         if batch_size < 1 or (limit is not None and limit < 1):

@@ -154,7 +154,7 @@ def open_prepared(folder: Path, made_of: Mapping[str, Any], sources: Sequence[Pa
         DataUnavailable: a shard is missing.
         FairlabError: the manifest is damaged or belongs to something else, or a source or a shard has changed.
     """
-    anew = f"delete {folder} to prepare the text anew"
+    anew = f"delete {folder} to prepare the text again"
     check_folder(folder)
     content = read_json(folder / NAME)
     require_form(folder / NAME, content, PreparedFile)

@@ -81,7 +81,7 @@ def _csv(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, st
     rows = (row for _, row in read_table_rows(file, columns=columns))
     for number, row in enumerate(rows, start=1):
         if missing := [name for name in columns if name not in row]:
-            raise FairlabError(f"{file}, row {number} ends before the column '{missing[0]}'; mend the row")
+            raise FairlabError(f"{file}, row {number} ends before the column '{missing[0]}'; fix the row")
         yield number, row
 
 

@@ -277,7 +277,7 @@ def _check_names(rows: list[list[str]], path: Path) -> None:
         seen: set[str] = set()
         for name in map(str, filter(None, column)):
             if name.casefold() in seen:
-                raise FairlabError(f"{path}: the name '{name}' stands in two rows of 'names'; keep one of them")
+                raise FairlabError(f"{path}: the name '{name}' is in two rows of 'names'; keep one of them")
             seen.add(name.casefold())
 
 
@@ -289,7 +289,7 @@ def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
     if unknown := [str(key) for key in neutral if key not in CONTEXTS]:
         raise FairlabError(f"{said} the keys {', '.join(CONTEXTS)}, of which '{unknown[0]}' is none")
     if not isinstance(neutral.get(ALONE), str) or not neutral[ALONE]:
-        raise FairlabError(f"{said} '{ALONE}' too, the form where no noun follows")
+        raise FairlabError(f"{said} '{ALONE}' too, the form if no noun follows")
     return neutral[ALONE], {key: form for key, form in neutral.items() if key != ALONE}
 
 
@@ -312,7 +312,7 @@ def _people(content: dict[str, Any], path: Path) -> frozenset[str]:
     if marked := set(given) & {
         str(form).casefold() for rows in (content["words"] or {}).values() for row in rows or [] for form in row[1:]
     }:
-        raise FairlabError(f"{path}: '{min(marked)}' is a word of the axis, and cannot stand under 'people' as well")
+        raise FairlabError(f"{path}: '{min(marked)}' is a word of the axis, so 'people' cannot list it as well")
     return frozenset(given)
 
 

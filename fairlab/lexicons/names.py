@@ -68,7 +68,7 @@ def read_names(path: Path) -> dict[str, Name]:
         names: dict[str, Name] = {}
         for row in table:
             if None in row or None in row.values():
-                raise FairlabError(f"{path}, line {table.line_num} does not hold {len(COLUMNS)} columns; mend it")
+                raise FairlabError(f"{path}, line {table.line_num} does not hold {len(COLUMNS)} columns; fix it")
             for column, values in known.items():
                 if row[column] not in values:
                     raise FairlabError(
@@ -77,7 +77,7 @@ def read_names(path: Path) -> dict[str, Name]:
                     )
             if not row["name"] or fold(row["name"]) in names:
                 raise FairlabError(
-                    f"{path}, line {table.line_num}: the name '{row['name']}' is empty or stands twice; "
+                    f"{path}, line {table.line_num}: the name '{row['name']}' is empty or listed twice; "
                     "keep one line of it"
                 )
             names[fold(row["name"])] = Name(**row)

@@ -114,6 +114,6 @@ def bandwidth(distances: Tensor, rho: Bandwidth) -> float:
     if not 1e-4 <= mean_kernel <= 1 - 1e-4:
         raise FairlabError(
             f"method.rho={rho} gives a bandwidth of {value:.3g} for distances around {d.mean().item():.3g}: the "
-            f"kernel is flat there (mean {mean_kernel:.2g}) and nothing would be learned; use method.rho=rms"
+            f"kernel is flat there (mean {mean_kernel:.2g}) and no learning would happen; use method.rho=rms"
         )
     return value

@@ -179,7 +179,7 @@ class Trained(OfEncoder, lightning.LightningModule):
         where = ", ".join(one for of_process in gather_over_ranks(list(items)) for one in of_process)
         raise FairlabError(
             f"the {name} became {loss} at step {step}{f', in the {self.items_are} {where}' if where else ''}; "
-            f"{'look at their texts or ' if where else ''}lower method.lr"
+            f"{'check their texts or ' if where else ''}lower method.lr"
         )
 
     def refuse_validation_loss(self, loss: Tensor, items: Sequence[str] = ()) -> None:

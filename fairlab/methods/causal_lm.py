@@ -115,9 +115,9 @@ class CausalLMTuning(Trained):
         super().__init__()
         refuse_unless_above_zero(lr=lr, **({} if alpha is None else {"alpha": alpha}))
         if not 0 <= adapter_dropout < 1:
-            raise FairlabError(f"method.adapter_dropout must lie in 0..1, below 1, not {adapter_dropout}")
+            raise FairlabError(f"method.adapter_dropout must be in 0..1, below 1, not {adapter_dropout}")
         if not 0 <= warmup < 1:
-            raise FairlabError(f"method.warmup must lie in 0..1, not {warmup}")
+            raise FairlabError(f"method.warmup must be in 0..1, not {warmup}")
         refuse_below(1, epochs=epochs, validate_every=validate_every, rank=rank)
         if quantize:
             if rank is None:
@@ -266,6 +266,6 @@ def refuse_mixing(backbone: Backbone) -> None:
         ).last_hidden_state[0]
     if (together - alone).abs().max() > APART * alone.abs().max():
         raise CannotScore(
-            f"{type(backbone.model).__name__} lets the entries of a block see one another, so it cannot be tuned on "
+            f"{type(backbone.model).__name__} lets entries of a block attend to each other, so it cannot be tuned on "
             "packed entries; take another backbone"
         )

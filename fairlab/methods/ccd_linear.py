@@ -69,7 +69,7 @@ class CCDLinear(Fitted):
         "the original model. It was chosen and measured on English and gender, and says nothing about other axes."
     )
     citation = (
-        "The map is fairlab's own; its loss is that of content-conditional debiasing (Deng et al. 2024, "
+        "The map is fairlab's own; its loss comes from content-conditional debiasing (Deng et al. 2024, "
         "arXiv:2402.14208)."
     )
 
@@ -128,7 +128,7 @@ def anchor_texts(path: str) -> list[str]:
     """Return the texts of JSON lines with the key ``text``."""
     rows = [row for _, row in read_json_lines(Path(groups_place(path)))]
     if not rows or not all(isinstance(row, dict) and isinstance(row.get("text"), str) for row in rows):
-        raise FairlabError(f'{path} must hold lines such as {{"text": "..."}}; mend it, or take method.anchors=null')
+        raise FairlabError(f'{path} must hold lines such as {{"text": "..."}}; fix it, or take method.anchors=null')
     return [row["text"] for row in rows]
 
 

@@ -126,7 +126,7 @@ class MLM(Trained):
         super().__init__()
         refuse_unless_above_zero(lr=lr)
         if not 0 < mask_share < 1:
-            raise FairlabError(f"method.mask_share must lie in 0..1, not {mask_share}")
+            raise FairlabError(f"method.mask_share must be in 0..1, not {mask_share}")
         refuse_below(0, preserve=preserve, warmup=warmup, clip=clip)
         refuse_below(1, epochs=epochs, validate_every=validate_every, rank=rank, steps=steps)
         if dropout is not None:

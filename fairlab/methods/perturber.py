@@ -92,7 +92,7 @@ class PerturberTraining(Trained):
             if encoder.tokenizer.eos_token_id is None:
                 raise FairlabError("the tokenizer has no end token, by which a rewriting ends; take another backbone")
         if not 0 <= decay <= 1:
-            raise FairlabError(f"method.decay must lie in 0..1, not {decay}")
+            raise FairlabError(f"method.decay must be in 0..1, not {decay}")
         refuse_below(0, warmup=warmup, clip=clip)
         refuse_below(1, epochs=epochs, validate_every=validate_every, patience=patience)
         self.encoder = encoder

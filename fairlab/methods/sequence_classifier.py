@@ -91,7 +91,7 @@ class SequenceClassifier(Trained):
         super().__init__()
         refuse_unless_above_zero(lr=lr)
         if not 0 <= warmup < 1:
-            raise FairlabError(f"method.warmup must lie in 0..1, not {warmup}")
+            raise FairlabError(f"method.warmup must be in 0..1, not {warmup}")
         refuse_below(1, epochs=epochs, validate_every=validate_every, patience=patience, rank=rank, steps=steps)
         refuse_projection(encoder)
         self.encoder = encoder

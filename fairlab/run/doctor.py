@@ -1,4 +1,4 @@
-"""``fairlab doctor``: what is installed and at hand here, and what is missing for the rest.
+"""``fairlab doctor``: installed packages, data and models, and the missing ones.
 
 It reads this installation and starts nothing: packages of each extra, devices, benchmark data, models, disk space. No
 host is asked.

@@ -130,7 +130,7 @@ def refuse_other_run_of_sweep(place: Path, config: dict[str, Any]) -> None:
     """Raise if a sweep was given a run to continue, or the folder of one of its runs holds another run."""
     if config.get("ckpt") is not None:
         raise FairlabError(
-            "ckpt continues one run and cannot be used with -m; a sweep goes on when its command is given again"
+            "ckpt continues one run and cannot be used with -m; a sweep continues when its command is given again"
         )
     if holds_run(place) and (key := changed_key(Record.load(place), config)):
         raise FairlabError(f"{place} holds another run ({key}); choose another hydra.sweep.dir")
@@ -217,7 +217,7 @@ def refuse_other_augmentation(folder: Path, config: dict[str, Any]) -> None:
     """Raise unless ``folder`` holds an augmentation, finished or not, of the same configuration."""
     if key := changed_key(Record.load(folder), config):
         raise FairlabError(
-            f"{folder} already holds another run ({key}); choose another output, or use the same configuration to go on"
+            f"{folder} already holds another run ({key}); choose another output, or repeat the same configuration"
         )
 
 

@@ -88,7 +88,7 @@ def accounted(record: Record) -> Iterator[None]:
     except BrokenPipeError as error:
         unread = nobody_reads()
         record.status = "interrupted" if unread else "failed"
-        record.reason = "nobody read what it printed" if unread else f"{type(error).__name__}: {error}"
+        record.reason = "nobody read its output" if unread else f"{type(error).__name__}: {error}"
         raise
     except Exception as error:
         record.status, record.reason = "failed", cli.explain(error) or f"{type(error).__name__}: {error}"

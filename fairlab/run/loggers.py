@@ -76,7 +76,7 @@ def _passing_over_errors(logger: Any) -> Callable[..., None]:
 def _say(logger: Any, error: Exception) -> None:
     text = without_secrets(" ".join(str(error).split()))
     print_escaped(
-        f"fairlab: {type(logger).__name__} fails ({text}); the run goes on, and record.json has all", error=True
+        f"fairlab: {type(logger).__name__} fails ({text}); the run continues, and record.json has all", error=True
     )
 
 

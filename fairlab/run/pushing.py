@@ -35,7 +35,7 @@ def refuse_push(name: str | None) -> None:
     from huggingface_hub import HfApi, constants, get_token
 
     if get_token() is None:
-        raise FairlabError(f"push={name} needs a token of the hub, and there is none; {HOW}")
+        raise FairlabError(f"push={name} needs a token of the hub, which is missing; {HOW}")
     if reason := hub_unreachable():
         raise FairlabError(f"push={name} cannot be done: {reason}; leave push out")
     with _in_one_sentence(name, f"give a token that can write: {HOW}"):
@@ -69,7 +69,7 @@ def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset"
     added.append(CommitOperationAdd("README.md", card.encode()))
     api = HfApi(endpoint=constants.ENDPOINT)
     again = "give the same command again" if kind == "dataset" else "push it by fairlab.evaluate model=RUN push=..."
-    with _in_one_sentence(name, f"what was made is in {folder}; {again}", NotPushed):
+    with _in_one_sentence(name, f"the result is in {folder}; {again}", NotPushed):
         address = api.create_repo(name, repo_type=kind, exist_ok=True)
         api.create_commit(name, added, commit_message="Written by fairlab", repo_type=kind)
     return str(address)

@@ -15,7 +15,7 @@ from fairlab.run.config.backbone_nodes import LOAD
 from fairlab.run.config.build import as_config, build, plain
 from fairlab.types import FairlabError
 
-IN_4_BITS = "fairlab.backbones.quantization.load_in_4_bits"  # loader in the place of LOAD
+IN_4_BITS = "fairlab.backbones.quantization.load_in_4_bits"  # loader instead of LOAD
 
 
 class Pretrained:

@@ -7,7 +7,7 @@ from datasets import Dataset
 
 import fairlab
 from fairlab.record import Record
-from fairlab.text.pipeline import MODELS
+from fairlab.text.pipeline import MODELS, _load
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
 
@@ -26,6 +26,18 @@ def test_texts_are_turned():
 def test_texts_are_parsed_by_the_chosen_pipeline():
     with pytest.raises(FairlabError, match="there is no pipeline of spaCy 'en_nowhere'"):
         fairlab.rewrite("She left.", to="man", settings={"spacy": "en_nowhere"})
+
+
+def test_without_a_model_of_spacy_texts_are_rewritten_by_words_with_a_warning(monkeypatch):
+    monkeypatch.setattr("fairlab.text.pipeline.MODELS", ("en_nowhere",))
+    _load.cache_clear()
+    try:
+        with pytest.warns(UserWarning, match=r"rewriter\.mode=lexical.*pip install 'fairlab\[offline\]'"):
+            assert fairlab.rewrite("The chairman left.", to="woman") == "The chairwoman left."
+        with pytest.raises(FairlabError, match="mode=lexical does without"):
+            fairlab.rewrite("She left.", to="man", settings={"rewriter.mode": "syntax"})
+    finally:
+        _load.cache_clear()
     assert fairlab.rewrite("She left.", to="man") == "He left."
 
 

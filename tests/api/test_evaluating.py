@@ -121,7 +121,7 @@ def test_a_benchmark_may_be_an_object_of_ones_own(tiny):
 def test_what_a_model_cannot_run_is_listed_and_alone_an_error(tiny, groups):
     results = fairlab.evaluate(tiny, ["cced", "crows_pairs"], settings=groups)
     assert [entry.benchmark for entry in results.not_run] == ["crows_pairs"]
-    with pytest.raises(FairlabError, match=r"nothing could be measured \(crows_pairs: .*head.*\); choose another"):
+    with pytest.raises(FairlabError, match=r"no benchmark could be measured \(crows_pairs: .*head.*\); choose another"):
         fairlab.evaluate(tiny, "crows_pairs")
 
 

@@ -84,5 +84,5 @@ def test_near_words_of_the_embedded_encoder():
 
 def test_values_out_of_range():
     for change in ({"alpha": 2}, {"num_aug": 0}):
-        with pytest.raises(FairlabError, match=r"augmentation\.alpha must lie in"):
+        with pytest.raises(FairlabError, match=r"augmentation\.alpha must be in"):
             eda(**change)

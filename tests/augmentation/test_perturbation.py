@@ -88,7 +88,7 @@ def test_a_person_changes_in_every_field_and_fields_come_back(mode):
     ("said", "fault"),
     [
         ("She left. She is gone.", "field separators changed"),
-        ("He left. <SEP> He is gone.", "the rewriter changed nothing"),
+        ("He left. <SEP> He is gone.", "the rewriter made no change"),
         (NotRewritten(ExchangeOutcome.REFUSED, "no"), "rewriter: refused"),
         ("White trash. <SEP> He is gone.", ""),
     ],

@@ -100,7 +100,7 @@ def test_no_such_folder_and_an_empty_one(tmp_path, tiny, monkeypatch):
     [
         ({"windows": []}, "data.windows must be a list"),
         ({"windows": [-1]}, "data.windows must be a list"),
-        ({"validation": 0}, "data.validation must lie above 0"),
+        ({"validation": 0}, "data.validation must be above 0"),
         ({"batch_size": 0}, "data.batch_size and data.limit must be at least 1"),
         ({"augmentation": object()}, "works on counterfactual groups, not on a corpus: augmentation=none or cda_text"),
     ],

@@ -190,7 +190,7 @@ def test_a_file_with_splits_says_itself_what_is_held_out(tmp_path, tiny):
     rows = [row(group) | {"split": split} for group, split in zip(make_groups(8), splits, strict=True)]
     file = write_rows(tmp_path / "g.jsonl", rows)
     assert make(file, tiny, input="texts.txt").held_out == []
-    with pytest.raises(FairlabError, match=r"has splits, which say what is held out; leave data\.test out"):
+    with pytest.raises(FairlabError, match=r"has splits, which define the held-out groups; leave data\.test out"):
         make(file, tiny, test=2)
 
 

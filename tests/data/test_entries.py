@@ -223,10 +223,10 @@ def test_paragraphs_sentences_and_rows(tmp_path):
     [
         ({"sample": 36}, "holds 40 entries, fewer than data.validation=5 and data.sample=36 take"),
         ({"sample": 0}, "data.sample, data.validation, data.batch_size and data.limit must be at least 1"),
-        ({"block": 65}, r"data.block must lie in 2..64"),
-        ({"augmentation": None}, "nothing says what becomes of the sample"),
+        ({"block": 65}, r"data.block must be in 2..64"),
+        ({"augmentation": None}, "the sample has no augmentation"),
         ({"unit": "line"}, "the unit of entries must be paragraph or sentence, not line"),
-        ({"augmentation": type("None_", (), {"texts": lambda self, text: []})()}, "nothing became of the 4 entries"),
+        ({"augmentation": type("None_", (), {"texts": lambda self, text: []})()}, "no entry was made from the 4"),
     ],
 )
 def test_bad_values_are_said(llama, reports, changes, message):

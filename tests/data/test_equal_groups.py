@@ -10,7 +10,7 @@ def _groups(*texts):
 
 def test_versions_that_are_one_text_are_said():
     found = equal_groups(_groups(("A boat.", "a  boat."), ("A clock.", "A clock."), ("They ran.", "He ran.")))
-    assert found == "in 2 of 3 training groups all versions are the same text, so that nothing is learned"
+    assert found == "in 2 of 3 training groups all versions are the same text, so no learning is possible"
 
 
 def test_one_group_repeated_is_said():

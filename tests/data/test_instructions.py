@@ -163,7 +163,7 @@ def test_templates_that_fail_are_one_sentence(llama, tmp_path, monkeypatch, temp
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"block": 65}, r"data\.block must lie in 2\.\.64"),
+        ({"block": 65}, r"data\.block must be in 2\.\.64"),
         ({"validation": 0}, r"data\.validation, data\.batch_size and data\.limit must be at least 1"),
         ({"limit": 0}, "must be at least 1"),
     ],

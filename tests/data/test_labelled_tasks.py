@@ -210,7 +210,7 @@ def test_what_was_made_of_examples_held_out_is_not_trained_on(tiny, rte, tmp_pat
     assert {e.first[:-2] for e in data.examples["train"]} == {e.first for e in published} - {e.first for e in out}
     assert len(data.examples["train"]) == 3 * (len(published) - len(out))  # whole groups, whatever their new texts
     other = made_folder(tmp_path / "other", rows, source="file.jsonl")
-    with pytest.raises(FairlabError, match="cannot tell which example 'the boat of number 0 0'"):
+    with pytest.raises(FairlabError, match="cannot find the example that 'the boat of number 0 0'"):
         make(tiny, other, validate_on="published")
     again = [{**row, "sentence1": row["sentence1"][:-2], "source_id": row["id"]} for row in rows]
     data = make(tiny, made_folder(tmp_path / "again", again, source="made"), validate_on="published")
@@ -250,8 +250,8 @@ def test_what_was_made_of_examples_measured_on_is_not_trained_on(tiny, rte, tmp_
     ("change", "message"),
     [
         ({"validate_on": "both"}, "data.validate_on must be made or published, not both"),
-        ({"validation": 0}, "data.validation must lie above 0"),
-        ({"validation": 1}, "data.validation must lie above 0"),
+        ({"validation": 0}, "data.validation must be above 0"),
+        ({"validation": 1}, "data.validation must be above 0"),
         ({"batch_size": 0}, "data.batch_size and data.limit must be at least 1"),
         ({"limit": 0}, "data.batch_size and data.limit must be at least 1"),
         ({"limit": 1}, "the train part of rte has examples of the label not_entailment alone"),

@@ -126,7 +126,7 @@ def test_rows_that_cannot_be_read_are_kept_with_their_line(tmp_path):
     [
         (["input=none.jsonl"], "none.jsonl is not a file"),
         (["input=empty.txt"], "empty.txt holds no row"),
-        (["input=rain.txt"], "rain.txt gives nothing to write: 2 read, 2 rows without a word of the axis"),
+        (["input=rain.txt"], "rain.txt gives no row to write: 2 read, 2 rows without a word of the axis"),
         (["field=body"], "none of the 8 rows of texts.jsonl can be read"),
         (["axis=taste"], "no lexicon for the axis 'taste'; there are lexicons for: age, disability, ethnicity, gender"),
         (["attributes=[man,robot]"], "the axis 'gender' has no attribute 'robot'; it has man, woman"),

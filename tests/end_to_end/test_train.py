@@ -283,7 +283,7 @@ def test_a_smoke_run_takes_two_steps_and_says_that_its_numbers_mean_nothing(run,
     record = Record.load(only_run(tmp_path))
     assert sum("train/loss" in row for row in record.history) == 2
     assert {reading.n for reading in record.readings if reading.benchmark == "cced"} == {8}
-    said = "this run was made short by +debug=smoke, to see that it works; its numbers mean nothing"
+    said = "this run was made short by +debug=smoke, to see that it works; its numbers are no results"
     assert [note.text for note in record.notes if note.benchmark == "smoke"] == [said]
     assert said in done.stdout
     assert said in (only_run(tmp_path) / "report.html").read_text()

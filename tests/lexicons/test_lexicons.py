@@ -93,7 +93,7 @@ def test_users_give_a_path(tmp_path):
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, '?!', two]]}\n", "holds a form without letters"),
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, n, n]]}\n", "no form differs from its neutral one"),
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one]]}\n", "does not hold 3 forms"),
-        ("axis: x\nattributes: [a, b]\nwords: {}\nnames: [[n, Jo, Al], [n, JO, Ed]]\n", "'JO' stands in two rows"),
+        ("axis: x\nattributes: [a, b]\nwords: {}\nnames: [[n, Jo, Al], [n, JO, Ed]]\n", "'JO' is in two rows"),
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one, one]]}\n", "'one' marks both a and b"),
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one, two], [two, three, four]]}\n", "goes in a circle: 'two'"),
     ],
@@ -193,7 +193,7 @@ def test_some_attributes_of_an_axis():
     [
         (
             "name,gender,race,other_sense,source\nJo,both,,,x\nJO,man,,,x\n",
-            "line 3: the name 'JO' is empty or stands twice",
+            "line 3: the name 'JO' is empty or listed twice",
         ),
         ("name,gender,race,other_sense,source\nJo,both,martian,,x\n", "line 2: the race 'martian' of Jo is not known"),
         ("name,gender,race,other_sense,source\nJo,robot,,,x\n", "the gender 'robot' of Jo is not known"),
@@ -226,7 +226,7 @@ def test_ages_of_a_lexicon_are_checked(tmp_path, line, message):
 @pytest.mark.parametrize(
     ("neutral", "message"),
     [
-        ("{before_person: ''}", "give 'alone' too, the form where no noun follows"),
+        ("{before_person: ''}", "give 'alone' too, the form if no noun follows"),
         ("{alone: '', before_person: x}", "give 'alone' too"),
         (
             "{alone: x, before_verb: y}",
@@ -282,7 +282,7 @@ def test_a_lexicon_may_add_nouns_for_persons():
     ("people", "message"),
     [
         (["tea lady"], "'people' is no list of single words"),
-        (["deaf"], "'deaf' is a word of the axis, and cannot stand under 'people' as well"),
+        (["deaf"], "'deaf' is a word of the axis, so 'people' cannot list it as well"),
     ],
 )
 def test_people_that_cannot_be_are_refused(people, message):

@@ -178,7 +178,7 @@ def test_a_model_that_mixes_entries_is_refused(tiny_folders):
     opt = livened(load_backbone(str(tiny_folders["opt"]), pooling="mean", max_length=64, normalize=False))
     whole = opt.model.model.decoder.forward
     opt.model.model.decoder.forward = lambda position_ids=None, **given: whole(**given)  # deaf to positions
-    with pytest.raises(CannotScore, match="OPTForCausalLM lets the entries of a block see one another"):
+    with pytest.raises(CannotScore, match="OPTForCausalLM lets entries of a block attend to each other"):
         refuse_mixing(opt)
 
 
@@ -186,7 +186,7 @@ def test_a_model_that_mixes_entries_is_refused(tiny_folders):
     ("changes", "message"),
     [
         ({"lr": 0}, "method.lr must be above 0"),
-        ({"warmup": 1}, "method.warmup must lie in"),
+        ({"warmup": 1}, "method.warmup must be in"),
         ({"rank": 0}, "method.rank must be at least 1"),
         ({"quantize": True, "rank": None}, "method.quantize=true trains adapters alone"),
     ],

@@ -320,7 +320,7 @@ def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
     ("change", "message"),
     [
         ({"lr": 0}, "method.lr must be above 0"),
-        ({"mask_share": 0}, "method.mask_share must lie in"),
+        ({"mask_share": 0}, "method.mask_share must be in"),
         ({"warmup": -1}, "method.warmup must be 0 or more, not -1"),
         ({"preserve": -1}, "method.preserve must be 0 or more, not -1"),
         ({"rank": 0}, "method.rank must be at least 1, not 0"),

@@ -175,7 +175,7 @@ def test_validation_gives_perplexity_of_all_and_of_changed_tokens(seq2seq, tmp_p
 def test_bad_values_are_refused(seq2seq, tiny):
     for changes, words in (
         ({"lr": 0}, "method.lr must be above 0"),
-        ({"decay": 2}, "method.decay must lie in"),
+        ({"decay": 2}, "method.decay must be in"),
         ({"patience": 0}, "method.patience must be at least 1"),
     ):
         with pytest.raises(FairlabError, match=words):

@@ -264,7 +264,7 @@ def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
     ("change", "message"),
     [
         ({"lr": 0}, "method.lr must be above 0"),
-        ({"warmup": 1}, "method.warmup must lie in"),
+        ({"warmup": 1}, "method.warmup must be in"),
         ({"rank": 0}, "must be at least 1"),
         ({"epochs": 0}, "must be at least 1"),
         ({"patience": 0}, "must be at least 1"),

@@ -126,11 +126,11 @@ class Bench:
         return weat_effect_size(associations(X, A, B), associations(Y, A, B))
 
     def trial(self, matrix: Tensor) -> dict[str, Any]:
-        """Readings of a matrix beside the original's."""
+        """Return readings of a matrix beside the original's."""
         return self.compared(self.readings(matrix))
 
     def compared(self, found: Mapping[str, Any]) -> dict[str, Any]:
-        """Readings beside the original's: relative changes in per cent, of STS-B the difference in points."""
+        """Return readings beside the original's: relative changes in per cent, of STS-B the difference in points."""
         before = self.original
         relative = {
             name: round(100 * (found[name] / before[name] - 1), 1) for name in ("passages", "pronouns", "clauses")

@@ -26,7 +26,7 @@ OPTIONS = ("neutral", "others", "alignment", "last_layers", "beta")
 
 
 def trials(name: str, run: Path, asked: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    """What a run's encoder reads, beside the one it began as, and then what each linear map on it reads."""
+    """Yield what a run's encoder reads, beside the one it began as, and then what each linear map on it reads."""
     config = Record.load(run).config
     before, embedded = Bench(kept_embeddings(name)), kept_embeddings(name, run)
     after = Bench(embedded)

@@ -31,7 +31,7 @@ KEPT = Path("outputs/bench")
 
 
 def settings_of_the_map() -> dict[str, Any]:
-    """The settings of ``method=ccd_linear``."""
+    """Return the settings of ``method=ccd_linear``."""
     return yaml.safe_load(SETTINGS.read_text(encoding="utf-8")) | {"lr": 1e-3}  # YAML reads 1e-3 as text
 
 
@@ -43,12 +43,12 @@ def kept_embeddings(name: str, run: Path | None = None, part: str = "") -> Embed
 
 
 def people(split: str = "train") -> list[Group]:
-    """The passages that are trained on, or those of another split."""
+    """Return the passages that are trained on, or those of another split."""
     return [group for group in read_groups("embedded/people") if group.extra["split"] == split]
 
 
 def trained_on(config: dict[str, Any]) -> list[Group]:
-    """The groups that a run on the passages was trained on: these, and those of ``data.more``.
+    """Return the groups that a run on the passages was trained on: these, and those of ``data.more``.
 
     Raises:
         SystemExit: it was trained on others.
@@ -61,7 +61,7 @@ def trained_on(config: dict[str, Any]) -> list[Group]:
 def matrix_of(
     embedded: Embedded, settings: dict[str, Any], seed: int = 42, groups: Sequence[Group] | None = None
 ) -> torch.Tensor:
-    """The matrix that the method finds with some settings on some groups, from embeddings that are kept."""
+    """Return the matrix that the method finds with some settings on some groups, from embeddings that are kept."""
     passages = people() if groups is None else groups
     short = [] if settings["short"] is None else [read_groups(settings["short"])]
     kinds = [embedded.groups(kind) for kind in [passages, *short, *map(read_groups, settings["directions"])]]
@@ -73,7 +73,7 @@ def matrix_of(
 
 
 def asked_for(given: Sequence[str]) -> dict[str, list[Any]]:
-    """Settings and their values, of arguments such as ``lean=0.8,1``."""
+    """Return settings and their values, of arguments such as ``lean=0.8,1``."""
     return {name: yaml.safe_load(f"[{values}]") for name, _, values in (one.partition("=") for one in given)}
 
 

@@ -57,7 +57,7 @@ def _check_capitals(backbone: Backbone, unknown: int) -> Iterator[Finding]:
             f"the tokenizer keeps capitals that its vocabulary lacks: {unknown} tokens of plain English are unknown, "
             f"{lower_unknown} of the same in lower case; is do_lower_case set wrong?"
         )
-    special = set(tokenizer.all_special_tokens)  # computed anew at each access
+    special = set(tokenizer.all_special_tokens)  # computed again at each access
     words = [word for word in tokenizer.get_vocab() if word not in special and word[:1] != "["]
     capitals = sum(CAPITAL.search(word) is not None for word in words)
     if words and capitals > LEAST_CAPITALS * len(words) and ids == _read(backbone, SENTENCES)[0]:

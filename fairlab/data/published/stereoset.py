@@ -111,7 +111,7 @@ def _example(path: Path, task: str | None, row: dict[str, Any]) -> StereoSetItem
         task = task or ("intrasentence" if BLANK in context else "intersentence")
         texts = (row["bias_type"], row["target"], context, stereotype, anti, unrelated)
         if strange := [one for one in texts if not isinstance(one, str)]:
-            raise FairlabError(f"{path}: example {row['id']} holds {shown(strange[0])} in the place of a text; mend it")
+            raise FairlabError(f"{path}: example {row['id']} holds {shown(strange[0])} instead of a text; fix it")
         domain, target = texts[:2]
         example = StereoSetItem(str(row["id"]), task, domain, target, context, (stereotype, anti, unrelated))
     except (KeyError, TypeError) as error:

@@ -141,7 +141,7 @@ def _json_file(path: Path) -> Iterator[Found]:
     if not listed:
         yield from _json_lines(path)
         return
-    rows = read_json_file(path, "mend it, or write JSON lines")
+    rows = read_json_file(path, "fix it, or write JSON lines")
     for number, row in enumerate(rows, start=1):
         if isinstance(row, dict):
             yield f"row {number}", row

@@ -20,7 +20,7 @@ class Debiasing:
     """
 
     title = "cross-entropy without debiasing"
-    limits = "It learns whatever tells the labels apart, shortcuts among them."
+    limits = "It learns any feature that separates the labels, including shortcuts."
     citation = "Plain cross-entropy, which no publication need be named for."
     name = "none"
 

@@ -20,7 +20,7 @@ class ConfidenceRegularisation(ClaimOnly):
     """Cross-entropy with the scaled probabilities of a teacher, first trained on the same pairs without debiasing."""
 
     title = "confidence regularisation"
-    limits = "It flattens a teacher's beliefs where the claim alone gives the label away, and sees no other shortcut."
+    limits = "It flattens a teacher's beliefs if the claim alone reveals the label, and sees no other shortcut."
     citation = """@inproceedings{utama2020mind,
   title = {Mind the Trade-off: Debiasing {NLU} Models without Degrading the In-distribution Performance},
   author = {Utama, Prasetya Ajie and Moosavi, Nafise Sadat and Gurevych, Iryna},

@@ -181,7 +181,7 @@ def made_folder(values: dict[str, Any]) -> Path:
     check_folder(folder)
     with FileLock(folder / ".lock"):
         if (folder / NAME).is_file():
-            print_escaped(f"training data taken over from {folder}")
+            print_escaped(f"training data reused from {folder}")
             return folder
         remove_unfinished(folder)
         print_escaped(f"training data is made in {folder}")
@@ -241,7 +241,7 @@ def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
         return
     what = ", ".join(f"{count} {name}" for name, count in manifest.rows().items() if count)
     raise FairlabError(
-        f"{source} gives nothing to write: {what}; rejected-*.jsonl in {folder} says why rows were rejected"
+        f"{source} gives no row to write: {what}; rejected-*.jsonl in {folder} says why rows were rejected"
     )
 
 

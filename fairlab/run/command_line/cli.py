@@ -297,7 +297,7 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
         return f"add the experiment with a plus: +experiment=NAME with: {', '.join(choices(key))}"
     if key in groups():
         if config_name != "train":
-            return f"fairlab.{config_name} takes no {key}; run it with --help to see what it takes"
+            return f"fairlab.{config_name} takes no {key}; run it with --help to see its settings"
         return f"{key} has no such place here; it is chosen as {key}=NAME with: {', '.join(choices(key))}"
     others = [argument for argument in _overrides(given) if argument.lstrip("+~").split("=")[0] != key]
     parent, _, last = key.rpartition(".")

@@ -18,7 +18,7 @@ OWN = {  # commands that no module is named after: the question, the summary, an
     "cite": (CLAIM, "what to cite of runs, as BibTeX, and how they were made", "fairlab.run.papers.cite"),
     "doctor": (
         HERE,
-        "what is installed and at hand here, and what is missing for the rest",
+        "installed packages, data and models, and the missing ones",
         "fairlab.run.doctor.command",
     ),
     "drift": ("How do I use a mended model?", "what moved between two files of scores", "fairlab.run.drifting.command"),

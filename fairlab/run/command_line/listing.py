@@ -59,7 +59,7 @@ def listed(arguments: Sequence[str]) -> list[str]:
         return [*sorted([*kinds, *OTHERS])]
     group = kinds.get(kind, kind)
     if group not in kinds.values():
-        raise FairlabError(f"there is nothing to list as '{kind}'; there are: {', '.join(sorted([*kinds, *OTHERS]))}")
+        raise FairlabError(f"there is no list named '{kind}'; there are: {', '.join(sorted([*kinds, *OTHERS]))}")
     folder = Path(cli.conf_dir()) / group
     empty = dict([EMPTY[group]]) if group in EMPTY else {}
     others = {name: f"{target}, of an installed package" for name, target in entry_choices(group).items()}

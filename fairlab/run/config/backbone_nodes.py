@@ -62,7 +62,7 @@ def backbone_node(
         record = Record.load(Path(model))
         recorded = record.config.get("backbone")
         if not isinstance(recorded, dict):
-            raise FairlabError(f"{model}/record.json says nothing of its backbone; give {trained}, its model, instead")
+            raise FairlabError(f"{model}/record.json does not name its backbone; give {trained}, its model, instead")
         own = {name: recorded[name] for name in SETTINGS if name in recorded}
         entries = record.provenance.get("data", {}).get("train_entries")
         node = {"_target_": LOAD, "name": str(trained), "entries": entries} | FALLBACK | own
@@ -84,7 +84,7 @@ def _adapters_node(folder: str, settings: Mapping[str, Any]) -> DictConfig:
         raise FairlabError(f"{folder} holds adapters of {named}, which no folder may load; give base={named}")
     node = backbone_node(str(base), own)
     if node.get("_target_") != LOAD:
-        raise FairlabError(f"base={base} is no model with weights at hand; give the model that {folder} was trained on")
+        raise FairlabError(f"base={base} has no available weights; give the model that {folder} was trained on")
     return as_config({**plain(node), "peft": folder})
 
 

@@ -115,7 +115,7 @@ def written(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(written, value)) + "]"
     if NO_NAME.search(str(value)):
-        raise FairlabError(f"the setting {value!a} is not UTF-8 text; remove what is none")
+        raise FairlabError(f"the setting {value!a} is not UTF-8 text; save it as UTF-8")
     # Before a quote and at the end, Hydra reads a backslash as an escape of the next character.
     quoted = re.sub(r"(\\*)('|$)", lambda found: found[1] * 2 + found[2].replace("'", "\\'"), str(value))
     return f"'{quoted}'"

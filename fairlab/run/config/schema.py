@@ -160,7 +160,7 @@ def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None =
     refuse_missing(config)
     values = plain_config(config)
     for key in known.keys() - values.keys() - {*ADDED, *MAY_BE_MISSING}:
-        raise FairlabError(f"nothing is chosen for {key}; give {key}=NAME with: {', '.join(cli.choices(key))}")
+        raise FairlabError(f"no choice is given for {key}; give {key}=NAME with: {', '.join(cli.choices(key))}")
     for key in values.keys() - known.keys():
         _refuse_unread(key, sorted(known), _given_here() if given is None else given)
     if entry == "train":
@@ -259,5 +259,5 @@ def refuse_other_data(target: Any) -> None:
     if missing := [name for name in asked if not hasattr(target, name)]:
         raise FairlabError(
             f"data={target.__name__} lacks what a run asks of its data: {', '.join(missing)}; derive it from "
-            "fairlab.data.batch_stream.Streamed, or from fairlab.protocols.TrainingData beside LightningDataModule"
+            "fairlab.data.batch_stream.Streamed, or from fairlab.protocols.TrainingData and LightningDataModule"
         )

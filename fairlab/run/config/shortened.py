@@ -41,7 +41,7 @@ def shortening_notes(config: DictConfig) -> list[Note]:
     """Return warnings about a shortened run, whose numbers are only for trying things out."""
     notes = []
     if config.get("debug"):
-        text = "this run was made short by +debug=smoke, to see that it works; its numbers mean nothing"
+        text = "this run was made short by +debug=smoke, to see that it works; its numbers are no results"
         notes.append(Note("smoke", text))
     if config.limit is not None:
         text = f"limit={config.limit}: only some items of each benchmark were measured; compare with no full run"

@@ -204,7 +204,7 @@ def _needs(needs: Iterable[Need]) -> list[str]:
     lines = [
         f"  {need.name}: " + (f"there, {need.there}" if need.there else f"MISSING; {need.remedy}") for need in once
     ]
-    return ["What is read from elsewhere", "---------------------------", *lines]
+    return ["Inputs from elsewhere", "---------------------------", *lines]
 
 
 def _runs(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:

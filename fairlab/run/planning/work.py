@@ -137,8 +137,8 @@ def _items(data: Mapping[str, Any], kind: str, texts: int, limit: int | None) ->
         return int(known["examples"]), tokens, str(known["source"])
     if kind == "LabelledTexts" and _is_made(named) and _task_at_hand(data):
         made_of = _examples(str(data["task"]), limit, os.environ.get("FAIRLAB_DATA"))
-        return *made_of, "examples in FAIRLAB_DATA, of which the data is made"
-    return None, tokens, "the data is not at hand, and its size is not listed"
+        return *made_of, "examples in FAIRLAB_DATA, from which the data is made"
+    return None, tokens, "the data is not available, and its size is not listed"
 
 
 @cache
