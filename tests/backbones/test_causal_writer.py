@@ -46,7 +46,7 @@ def test_texts_are_handed_on_as_they_end(backbone):
     assert [seen[k] for k in range(4)] == found
 
 
-@pytest.mark.parametrize("top_p, expected", [(1.0, [0.5, 0.3, 0.2]), (0.6, [0.625, 0.375, 0.0])])
+@pytest.mark.parametrize(("top_p", "expected"), [(1.0, [0.5, 0.3, 0.2]), (0.6, [0.625, 0.375, 0.0])])
 def test_draws_follow_the_softmax(top_p, expected):
     logits, draws = torch.tensor([0.5, 0.3, 0.2]).log(), torch.Generator().manual_seed(0)
     found = [draw_token(logits, Sampling(1.0, top_p), draws) for _ in range(4000)]

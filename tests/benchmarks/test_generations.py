@@ -75,5 +75,5 @@ def test_files_of_other_tools_are_numbered_in_order(tmp_path):
 )
 def test_a_bad_line_is_named(line, tmp_path):
     (tmp_path / "own.jsonl").write_text('{"prompt": "p", "text": "t"}\n' + line)
-    with pytest.raises(FairlabError, match="own.jsonl, line 2 is not like"):
+    with pytest.raises(FairlabError, match=r"own\.jsonl, line 2 is not like"):
         load_stored(str(tmp_path / "own.jsonl"))
