@@ -171,11 +171,15 @@ class BBQ(Benchmark):
                 continue
             found[category] = evenly(items, self.limit, of=lambda one: one.ambiguous)
             if left_out:
-                text = f"{category}: {left_out} items are left out, since both people or none are of a stereotyped group"
+                text = (
+                    f"{category}: {left_out} items are left out, since both people or none are of a stereotyped group"
+                )
                 notes.append(Note(self.name, text))
         if not_run:
             missing = ", ".join(one.subset for one in not_run)
-            notes.append(Note(self.name, f"not comparable with published numbers over all categories: without {missing}"))
+            notes.append(
+                Note(self.name, f"not comparable with published numbers over all categories: without {missing}")
+            )
         return found, notes, not_run
 
     def _by_likelihood(self, model: Any, items: Sequence[BBQItem]) -> Array:
@@ -212,7 +216,9 @@ class BBQ(Benchmark):
 
     def _notes(self, found: Array) -> list[Note]:
         if self.answer == CHAT and (found[:, 0] == NONE).all():
-            raise CannotScore("no reply names an option; the model does not follow the question, so nothing is measured")
+            raise CannotScore(
+                "no reply names an option; the model does not follow the question, so nothing is measured"
+            )
         return []
 
 
@@ -253,13 +259,13 @@ def _of_subset(subset: str, items: Sequence[BBQItem], answers: NDArray[np.int_],
         yield _clustered(ratio_of_means, list(sums), subset, "unparsable", len(items), False)
 
 
-def _clustered(
-    statistic: Any, samples: Sequence[Array], subset: str, name: str, n: int, headline: bool
-) -> Quantity:
+def _clustered(statistic: Any, samples: Sequence[Array], subset: str, name: str, n: int, headline: bool) -> Quantity:
     """Return a quantity over clusters, with its percentile interval widened for few clusters."""
     found = quantity(statistic, *samples, subset=subset, name=name, n=int(n), headline=headline)
     low, high = expanded_interval(found.value, *percentile_interval(found.draws), len(samples[0]))
-    return Quantity(**{**vars(found), "interval": (low, high)})
+    info = BBQ.description.quantities[name]
+    bounds = max(low, info.low or 0.0), min(high, info.high or 0.0)
+    return Quantity(**{**vars(found), "interval": bounds})
 
 
 def _slug(group: str) -> str:

@@ -19,7 +19,10 @@ from fairlab.backbones.writers import Prompt
 from fairlab.types import CannotScore
 
 LETTERS = string.ascii_uppercase
-LETTER = re.compile(r"^\W*(?:(?:the\s+)?(?:correct\s+)?answer\s*(?:is|:)?\W*)?(?:option\s+)?\(?([A-Z])\b(?![a-z'])", re.IGNORECASE)
+LETTER = re.compile(  # a letter that is not the article of the word after it
+    r"\W*(?:(?:the )?(?:correct |right )?answer(?: is)?\W*)?(?:option )?\(?([A-Z])(?=[.):,\]]|\s*$|\s*\n)",
+    re.IGNORECASE,
+)
 NONE = -1  # answer that cannot be told
 
 
@@ -59,7 +62,7 @@ def option_prompt(text: str, options: Sequence[str], order: Sequence[int]) -> Pr
 def read_option(reply: str, options: Sequence[str], order: Sequence[int]) -> int:
     """Return the position of the option that a reply names by its letter, or else by its text; -1 if it names none.
 
-    Two different options named by text are none.
+    A letter beside the text of other options alone, or several options without a letter, name none.
 
     Example:
         >>> read_option("The answer is B.", ["the nurse", "the cook", "unknown"], [1, 2, 0])
@@ -67,12 +70,11 @@ def read_option(reply: str, options: Sequence[str], order: Sequence[int]) -> int
         >>> read_option("I think the cook did.", ["the nurse", "the cook", "unknown"], [1, 2, 0])
         1
     """
-    found = LETTER.match(reply.strip())
+    found = LETTER.match(reply)
     place = LETTERS.index(found[1].upper()) if found else NONE
-    bare = found is not None and not reply.strip()[found.end() :].lstrip().startswith(tuple(string.ascii_lowercase))
     named = [k for k, one in enumerate(options) if re.search(rf"\b{re.escape(_plain(one))}\b", _plain(reply))]
-    if 0 <= place < len(order) and (bare or len(named) != 1):
-        return order[place]
+    if 0 <= place < len(order):
+        return order[place] if not named or order[place] in named else NONE
     return named[0] if len(named) == 1 else NONE
 
 
