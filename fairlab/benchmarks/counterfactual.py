@@ -186,11 +186,11 @@ class Counterfactual(Benchmark):
             raise FairlabError(f"{path} lacks {error}; each row needs text, group_category and group") from error
         for category, rows in found.items():
             if len(rows) < 2 or len({len(texts) for texts in rows.values()}) > 1:
-                raise FairlabError(f"{path}: the groups of {category} have not the same templates; take LangFair's file")
+                raise FairlabError(
+                    f"{path}: the groups of {category} have not the same templates; take LangFair's file"
+                )
         chosen = [one_of("counterfactual.categories", name, tuple(found)) for name in self.categories or found]
-        return {
-            name: {group: evenly(texts, self.limit) for group, texts in found[name].items()} for name in chosen
-        }
+        return {name: {group: evenly(texts, self.limit) for group, texts in found[name].items()} for name in chosen}
 
     def _similarities(self, rows: Mapping[str, Sequence[str]], texts: Sequence[str]) -> Array:
         """Return the mean ROUGE-L of texts of two groups, and of samples of one group, of each template (T, 2)."""
@@ -216,9 +216,7 @@ class Counterfactual(Benchmark):
         return np.array(found)
 
 
-def counterfactual_quantities(
-    groups: Mapping[str, Sequence[str]], samples: int, items: Items
-) -> Iterator[Quantity]:
+def counterfactual_quantities(groups: Mapping[str, Sequence[str]], samples: int, items: Items) -> Iterator[Quantity]:
     """Yield the quantities of each category, from its items."""
     for category, names in groups.items():
         values = np.asarray(items[category], dtype=np.float64)

@@ -112,7 +112,9 @@ def unpaired_differences(
             if not chosen.any():
                 return
             sums = cluster_sums(values[chosen], [one for one, kept in zip(clusters, chosen, strict=True) if kept])
-            sides.append((float(values[chosen].mean()), bootstrap_draws(ratio_of_means, *sums, seed=seed), len(sums[0])))
+            sides.append(
+                (float(values[chosen].mean()), bootstrap_draws(ratio_of_means, *sums, seed=seed), len(sums[0]))
+            )
         (own, own_draws, own_n), (other, other_draws, other_n) = sides
         draws = own_draws - other_draws
         few = min(own_n, other_n)
