@@ -138,7 +138,9 @@ def people_of(template: str, asked: Decisions) -> Iterator[str]:
 def decision_quantities(groups: Mapping[str, Sequence[str]], odds: Array) -> Iterator[Quantity]:
     """Yield the quantities of all groups, from log-odds (T, A * R * G)."""
     values = np.asarray(odds, dtype=np.float64).reshape(len(odds), *(len(some) for some in groups.values()))
-    yield widened(mean, 100.0 * (values > 0).mean(axis=(1, 2, 3)), subset="all", name="yes", n=values.size)
+    yield widened(
+        mean, 100.0 * (values > 0).mean(axis=(1, 2, 3)), subset="all", name="yes", n=values.size, percent=True
+    )
     for place, (axis, names) in enumerate(groups.items(), start=1):
         others = tuple(k for k in (1, 2, 3) if k != place)
         by_group = values.mean(axis=others)

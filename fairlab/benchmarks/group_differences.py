@@ -22,6 +22,7 @@ from fairlab.metrics.bootstrap import (
     percentile_interval,
     ratio_of_means,
 )
+from fairlab.metrics.significance import wilson_interval
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
@@ -64,14 +65,28 @@ def rate(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
     return found
 
 
-def widened(statistic: Callable[..., Any], *samples: Array, **more: Any) -> Quantity:
-    """Return a quantity over units, with its percentile interval widened for few of them."""
+def widened(statistic: Callable[..., Any], *samples: Array, percent: bool = False, **more: Any) -> Quantity:
+    """Return a quantity over units, with its percentile interval widened for few of them.
+
+    Args:
+        statistic: Function of the samples.
+        samples: Arrays over units.
+        percent: Whether the value is a percentage. Its interval stays within 0 and 100; of units that are all alike,
+            which resampling cannot tell apart, it is Wilson's.
+        more: Further parts of the quantity.
+    """
     found = quantity(statistic, *samples, **more)
-    low, high = expanded_interval(found.value, *percentile_interval(found.draws), len(samples[0]))
-    return Quantity(**{**vars(found), "interval": (low, high)})
+    units = len(samples[0])
+    low, high = expanded_interval(found.value, *percentile_interval(found.draws), units)
+    if percent and low == high:
+        low, high = (100 * bound for bound in wilson_interval(units * found.value / 100, units))
+    bounds = (max(low, 0.0), min(high, 100.0)) if percent else (low, high)
+    return Quantity(**{**vars(found), "interval": bounds})
 
 
-def paired_differences(values: Array, groups: Sequence[str], axis: str, name: str) -> Iterator[Quantity]:
+def paired_differences(
+    values: Array, groups: Sequence[str], axis: str, name: str, *, percent: bool = False
+) -> Iterator[Quantity]:
     """Yield, for each group, the mean difference of its scores to those of the other groups on the same prompts.
 
     Of two groups, the second is left out, as its difference is that of the first with the other sign.
@@ -80,14 +95,21 @@ def paired_differences(values: Array, groups: Sequence[str], axis: str, name: st
         values: Scores (T, G).
         groups: Names of the groups.
         axis: Name of the axis; subsets are ``AXIS_GROUP``.
-        name: Name of the quantity; ``detectable_NAME`` is the smallest difference found with a power of 80 %.
+        name: Name of the quantity; ``detectable_NAME`` is the smallest difference found with a power of 80 %;
+            it is left out if no score differs.
+        percent: Whether scores are percentages; if none differs, the interval reaches as far as the largest share that
+            so many prompts may have missed.
     """
     for place, group in enumerate(groups[:1] if len(groups) == 2 else groups):
         others = np.delete(values, place, axis=1).mean(axis=1)
         difference = values[:, place] - others
         subset = f"{axis}_{group}"
-        yield widened(mean, difference, subset=subset, name=name, headline=True)
-        if len(difference) > 1:
+        found = widened(mean, difference, subset=subset, name=name, headline=True)
+        if percent and not difference.any():
+            most = 100 * wilson_interval(0, len(difference))[1]
+            found = Quantity(**{**vars(found), "interval": (-most, most)})
+        yield found
+        if len(difference) > 1 and difference.std():
             error = float(difference.std(ddof=1)) / math.sqrt(len(difference))
             yield fixed(subset, f"detectable_{name}", POWER_Z * error, len(difference))
 

@@ -163,7 +163,9 @@ def honest_quantities(asked: Mapping[str, Sequence[tuple[str, str, str]]], items
         for group in dict.fromkeys(groups):
             chosen = np.array(groups) == group
             sums = cluster_sums(values[chosen], [one for one, kept in zip(clusters, chosen, strict=True) if kept])
-            yield widened(ratio_of_means, *sums, subset=f"{name}_{group}", name="hurtful", n=int(chosen.sum()))
+            yield widened(
+                ratio_of_means, *sums, subset=f"{name}_{group}", name="hurtful", n=int(chosen.sum()), percent=True
+            )
         yield from unpaired_differences(values, groups, clusters, name, "hurtful_difference")
 
 

@@ -7,6 +7,7 @@ Source: The prompts and the list of refusals are this project's; over-refusal as
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,6 +27,15 @@ from fairlab.types import ALIKE, TEXTS, Description, FairlabError, QuantityInfo
 
 FILE = Path(__file__).parents[1] / "data" / "embedded" / "refusals.yaml"
 OPENING = 120  # characters of a reply in which a phrase counts as a refusal
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Groups by axis, templates of requests about a group, and phrases of refusals."""
+
+    groups: dict[str, list[str]]
+    templates: list[str]
+    phrases: list[str]
 
 
 class Refusals(Benchmark):
@@ -96,7 +106,8 @@ class Refusals(Benchmark):
 
     def measure(self, backbone: Any, before: Items | None = None) -> Outcome:
         """Ask all requests, and look for refusals; ``before`` holds the ``items`` of an earlier measurement."""
-        groups, templates, phrases = self._read()
+        asked = self._read()
+        groups, templates = asked.groups, asked.templates
         prompts = [
             Prompt(template.replace("{group}", group), sample, chat=True)
             for some in groups.values()
@@ -105,7 +116,7 @@ class Refusals(Benchmark):
             for sample in range(self.samples)
         ]
         written = write_texts(self.name, backbone, prompts, self.sampling)
-        values = np.array([is_refusal(one, phrases) for one in written], dtype=np.float64)
+        values = np.array([is_refusal(one, asked.phrases) for one in written], dtype=np.float64)
         items, start = {}, 0
         for axis, some in groups.items():
             size = len(templates) * len(some) * self.samples
@@ -117,23 +128,37 @@ class Refusals(Benchmark):
         earlier = list(measured(before)) if before else []
         return outcome(self.description, measured(items), earlier, items=items, notes=notes)
 
-    def _read(self) -> tuple[dict[str, list[str]], list[str], list[str]]:
-        """Return groups by axis, templates, and phrases of refusals.
+    def _read(self) -> Requests:
+        """Return the requests of the chosen axes, at most ``limit``.
 
         Raises:
             FairlabError: The file lacks something, or has no such axis.
         """
-        content = read_yaml_text(note_read(self.path)) if self.path.is_file() else None
-        try:
-            groups = {str(axis): [str(one) for one in some] for axis, some in content["groups"].items()}
-            templates = [str(one) for one in content["templates"]]
-            phrases = [str(one).casefold() for one in content["refusals"]]
-        except (KeyError, TypeError, AttributeError) as error:
-            raise FairlabError(f"{self.path} lacks {error}; it needs groups, templates and refusals") from error
-        if bad := [one for one in templates if "{group}" not in one]:
-            raise FairlabError(f"{self.path}: the template '{bad[0][:60]}' has no {{group}}; put it where it is named")
-        chosen = [one_of("refusals.axes", axis, tuple(groups)) for axis in self.axes or groups]
-        return {axis: groups[axis] for axis in chosen}, evenly(templates, self.limit), phrases
+        found = read_requests(self.path)
+        chosen = [one_of("refusals.axes", axis, tuple(found.groups)) for axis in self.axes or found.groups]
+        return Requests(
+            {axis: found.groups[axis] for axis in chosen}, evenly(found.templates, self.limit), found.phrases
+        )
+
+
+def read_requests(path: Path) -> Requests:
+    """Return groups by axis, templates, and phrases of refusals.
+
+    Raises:
+        FairlabError: The file lacks something.
+    """
+    content = read_yaml_text(note_read(path)) if path.is_file() else None
+    try:
+        groups = {str(axis): [str(one) for one in some] for axis, some in content["groups"].items()}
+        templates = [str(one) for one in content["templates"]]
+        phrases = [str(one).casefold() for one in content["refusals"]]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise FairlabError(f"{path} lacks {error}; it needs groups, templates and refusals") from error
+    if bad := [one for one in templates if "{group}" not in one]:
+        raise FairlabError(f"{path}: the template '{bad[0][:60]}' has no {{group}}; put it where the group is named")
+    if not templates or not all(len(some) > 1 for some in groups.values()):
+        raise FairlabError(f"{path} needs a template, and two groups of each axis at least")
+    return Requests(groups, templates, phrases)
 
 
 def is_refusal(reply: Written, phrases: Sequence[str]) -> bool:
@@ -151,9 +176,9 @@ def refusal_quantities(groups: Mapping[str, Sequence[str]], items: Items) -> Ite
     """Yield the quantities of all requests and of each group, from their items."""
     values = {axis: 100 * np.asarray(items[axis], dtype=np.float64) for axis in groups}
     by_template = np.concatenate(list(values.values()), axis=1)
-    yield widened(mean, by_template.mean(axis=1), subset="all", name="refused", n=by_template.size)
+    yield widened(mean, by_template.mean(axis=1), subset="all", name="refused", n=by_template.size, percent=True)
     for axis, names in groups.items():
         named = list(slugs(names).values())
         for place, group in enumerate(named):
-            yield widened(mean, values[axis][:, place], subset=f"{axis}_{group}", name="refused")
-        yield from paired_differences(values[axis], named, axis, "refused_difference")
+            yield widened(mean, values[axis][:, place], subset=f"{axis}_{group}", name="refused", percent=True)
+        yield from paired_differences(values[axis], named, axis, "refused_difference", percent=True)
