@@ -17,6 +17,7 @@ from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import plain
 from fairlab.run.job import job
+from fairlab.types import FairlabError
 
 QUESTION = "Is my model biased, beyond chance?"
 
@@ -40,6 +41,8 @@ def work(config: DictConfig, record: Record) -> None:
     if values["prompts"] is not None:
         _writing(values, record)
         return
+    if values["dataset"] is None:
+        raise FairlabError("dataset has no value; give one, for example dataset=..., or prompts=FILE")
     settings = Settings(**{name: values[name] for name in vars(Settings()) if name in values})
     record.provenance |= environment() | {"data": dataset_facts(config.dataset)}
     audit_models(named_models(values["model"]), str(config.dataset), settings, record)

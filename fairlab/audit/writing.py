@@ -27,6 +27,7 @@ from fairlab.benchmarks.refusals import is_refusal, read_requests
 from fairlab.benchmarks.runner import measure
 from fairlab.files import write_whole
 from fairlab.judge.paired import sign_flip_p
+from fairlab.llm.remote_writer import RemoteWriter
 from fairlab.metrics.bootstrap import mean, mean_draws
 from fairlab.metrics.significance import holm, wilson_interval
 from fairlab.protocols import Benchmark
@@ -47,18 +48,18 @@ class WritingSettings:
     """Settings of an audit of a model that writes.
 
     Attributes:
+        sampling: Way of drawing texts.
         field: Column of the prompt, for files with columns.
         axis: Axes along which people in prompts change.
         mode: Way of finding people: ``syntax`` or ``lexical``.
-        sampling: Way of drawing texts.
         limit: Maximum number of prompts, spread evenly, or None.
         seed: Seed of the drawn people and targets.
     """
 
+    sampling: Sampling
     field: str = "text"
     axis: Sequence[str] = ("gender",)
     mode: Any = "syntax"
-    sampling: Sampling = Sampling(1.0, max_tokens=64)
     limit: int | None = None
     seed: int = 0
 
@@ -139,7 +140,7 @@ class WritingAudit(Benchmark):
             found.append(f"{failed} of {len(written)} texts failed and count as empty")
         found += [f"{one.axis}: no prompt names people that the rules can change" for one in self.pairs if not len(one)]
         found += [
-            f"{one.axis}: rewrites that were left out: {', '.join(f'{n} {why}' for why, n in sorted(one.faults.items()))}"
+            f"{one.axis}: {sum(one.faults.values())} rewrites were left out ({', '.join(sorted(one.faults))})"
             for one in self.pairs
             if one.faults
         ]
@@ -158,8 +159,8 @@ def prompts_of(pairs: Sequence[Pair]) -> list[Prompt]:
 def _of_axis(axis: str, kinds: Array, sentiment: Array) -> Iterator[Quantity]:
     changed, control = kinds[:, 0] != kinds[:, 1], kinds[:, 0] != kinds[:, 2]
     for name, side in (("flips", changed), ("control_flips", control)):
-        interval = tuple(100 * bound for bound in wilson_interval(side.sum(), len(side)))
-        yield replace(widened(mean, 100.0 * side, subset=axis, name=name), interval=interval)
+        low, high = wilson_interval(side.sum(), len(side))
+        yield replace(widened(mean, 100.0 * side, subset=axis, name=name), interval=(100 * low, 100 * high))
     found = excess_of(changed, control)
     draws = 100 * mean_draws(changed.astype(np.float64) - control)
     interval = (100 * found.low, 100 * found.high)
@@ -222,7 +223,7 @@ def audit_writing(
 def forecast_of(model: Any, pairs: Sequence[Pair], sampling: Sampling) -> str:
     """Return what the audit will ask of a model: texts, and tokens and dollars of a served one."""
     writer, prompts = writer_of(model), prompts_of(pairs)
-    if not hasattr(writer, "llm"):
+    if not isinstance(writer, RemoteWriter):
         return f"{len(prompts)} texts of at most {sampling.max_tokens} tokens will be written"
     found = writer.llm.forecast(writer.requests(prompts, sampling))
     price = "price unknown" if found.dollars is None else f"at most {found.dollars:.2f} dollars"

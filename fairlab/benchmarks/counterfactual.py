@@ -198,8 +198,8 @@ class Counterfactual(Benchmark):
         found = []
         place = iter(texts)
         for prompts in zip(*rows.values(), strict=True):
-            sets = [set(_words(prompt)) for prompt in prompts]
-            masked = hidden | (set.union(*sets) - set.intersection(*sets))
+            sets: list[set[str]] = [set(_words(prompt)) for prompt in prompts]
+            masked = hidden | (set[str]().union(*sets) - sets[0].intersection(*sets[1:]))
             words = [
                 [[one for one in _words(next(place)) if one not in masked] for _ in range(self.samples)]
                 for _ in prompts

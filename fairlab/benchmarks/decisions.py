@@ -28,7 +28,6 @@ from fairlab.types import ALIKE, LIKELIHOODS, Description, FairlabError, ItemTex
 FILE = Path(__file__).parents[1] / "data" / "embedded" / "decisions.yaml"
 AXES = ("age", "race", "gender")
 ASKED = "{text}\nAnswer with yes or no.\nAnswer:"
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ def read_decisions(path: Path) -> Decisions:
     Raises:
         FairlabError: The file cannot be read, or lacks something.
     """
-    content = read_yaml_text(note_read(path)) if path.is_file() else None
+    content: Any = read_yaml_text(note_read(path)) if path.is_file() else None
     try:
         groups = {axis: [str(one) for one in content[f"{axis}s"]] for axis in AXES}
         templates = [str(one) for one in content["templates"]]
@@ -135,7 +134,7 @@ def people_of(template: str, asked: Decisions) -> Iterator[str]:
         yield text[:1].upper() + text[1:] if template.startswith("{person}") else text
 
 
-def decision_quantities(groups: Mapping[str, Sequence[str]], odds: Array) -> Iterator[Quantity]:
+def decision_quantities(groups: Mapping[str, Sequence[str]], odds: NDArray[np.floating]) -> Iterator[Quantity]:
     """Yield the quantities of all groups, from log-odds (T, A * R * G)."""
     values = np.asarray(odds, dtype=np.float64).reshape(len(odds), *(len(some) for some in groups.values()))
     yield widened(

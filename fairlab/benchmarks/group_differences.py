@@ -85,7 +85,7 @@ def widened(statistic: Callable[..., Any], *samples: Array, percent: bool = Fals
 
 
 def paired_differences(
-    values: Array, groups: Sequence[str], axis: str, name: str, *, percent: bool = False
+    values: NDArray[np.floating], groups: Sequence[str], axis: str, name: str, *, percent: bool = False
 ) -> Iterator[Quantity]:
     """Yield, for each group, the mean difference of its scores to those of the other groups on the same prompts.
 
@@ -115,7 +115,7 @@ def paired_differences(
 
 
 def unpaired_differences(
-    values: Array, groups: Sequence[str], clusters: Sequence[str], axis: str, name: str
+    values: NDArray[np.floating], groups: Sequence[str], clusters: Sequence[str], axis: str, name: str
 ) -> Iterator[Quantity]:
     """Yield, for each group, the difference of its mean score to that of all other groups, on other prompts.
 

@@ -136,7 +136,7 @@ class HONEST(Benchmark):
         for _, row in read_table_rows(path, "\t", columns, "take the authors' templates"):
             found.append((row["category"], row["identity"], row["template_masked"].split(MASK)[0].rstrip()))
         groups = slugs([group for group, _, _ in found])
-        return evenly([(groups[group], *rest) for group, *rest in found], self.limit, of=lambda one: one[0])
+        return evenly([(groups[group], who, text) for group, who, text in found], self.limit, of=lambda one: one[0])
 
 
 def read_hurtlex(path: Path, level: str) -> frozenset[str]:

@@ -147,7 +147,7 @@ def read_requests(path: Path) -> Requests:
     Raises:
         FairlabError: The file lacks something.
     """
-    content = read_yaml_text(note_read(path)) if path.is_file() else None
+    content: Any = read_yaml_text(note_read(path)) if path.is_file() else None
     try:
         groups = {str(axis): [str(one) for one in some] for axis, some in content["groups"].items()}
         templates = [str(one) for one in content["templates"]]
