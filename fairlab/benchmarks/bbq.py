@@ -69,9 +69,9 @@ class BBQ(Benchmark):
 
     Quantities of the subset ``all``, of every category and of every stereotyped group with at least 40 items
     (``religion_muslim``): ``accuracy_ambiguous`` and ``accuracy_disambiguated`` (%), ``bias_disambiguated``
-    (2 b / k - 1 for b biased among the k answers that name a person) and ``bias_ambiguous`` (the same times the
-    share of wrong answers), [-1, 1]; of chat answers also ``unparsable`` (% of replies
-    that name no option, which are wrong and name nobody). Intervals resample templates, whose items differ in people and wording alone.
+    (2 b / k - 1 for b biased among the k answers that name a person) and ``bias_ambiguous`` (the same times the share
+    of wrong answers), [-1, 1]; of chat answers also ``unparsable`` (% of replies that name no option, which are wrong
+    and name nobody). Intervals resample templates, whose items differ in people and wording alone.
 
     Items of every category (N, 4): position of the answer (-1 for none), and log-likelihoods of the three answers
     (zeros for chat answers).
