@@ -1,6 +1,7 @@
 """Models that write planted words, and a scorer that counts them."""
 
 import random
+import re
 
 import numpy as np
 
@@ -55,7 +56,8 @@ class Odds:
     def continuation_log_likelihoods(self, pairs, *, progress=""):
         draws = [random.Random(context).gauss(0, 0.3) for context, _ in pairs]
         sums = [
-            draw * (option == " yes") + self.gain * (option == " yes") * (self.word in context.split())
+            draw * (option == " yes")
+            + self.gain * (option == " yes") * (re.search(rf"\b{self.word}\b", context) is not None)
             for draw, (context, option) in zip(draws, pairs, strict=True)
         ]
         return LogLikelihoods(np.array(sums), np.ones(len(sums), dtype=int))

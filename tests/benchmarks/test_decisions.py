@@ -13,8 +13,7 @@ def test_planted_odds_are_found():
     assert woman.low < 0.5 < woman.high
     assert woman.low > 0.2
     for axis in ("race_black", "age_25"):
-        other = found[f"{axis}/log_odds_difference"]
-        assert other.low < 0 < other.high
+        assert abs(found[f"{axis}/log_odds_difference"].value) < 0.1
     assert found["gender_woman/detectable_log_odds_difference"].value < 0.4
 
 
