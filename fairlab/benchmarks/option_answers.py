@@ -79,4 +79,5 @@ def read_option(reply: str, options: Sequence[str], order: Sequence[int]) -> int
 
 
 def _plain(text: str) -> str:
-    return " ".join(re.sub(r"[^\w\s]", "", text.casefold()).removeprefix("the ").split())
+    bare = re.sub(r"[^\w\s]", " ", re.sub("['’]", "", text.casefold()))
+    return " ".join(bare.split()).removeprefix("the ")
