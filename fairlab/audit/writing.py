@@ -18,7 +18,7 @@ from fairlab.audit.data import read_source
 from fairlab.audit.described import AUDIT, FLIPS
 from fairlab.audit.excess import excess_of
 from fairlab.audit.pairs import Pair, Pairs, make_pairs, refuse_without_people
-from fairlab.backbones.writers import FAILED, Prompt, Sampling, Written
+from fairlab.backbones.writers import FAILED, Sampling, TextPrompt, Written
 from fairlab.benchmarks.generations import write_texts, writer_of
 from fairlab.benchmarks.group_differences import TextRater, fixed, rate, widened
 from fairlab.benchmarks.readings import Quantity, evenly, outcome
@@ -147,12 +147,12 @@ class WritingAudit(Benchmark):
         return [Note(AUDIT, text) for text in found]
 
 
-def prompts_of(pairs: Sequence[Pair]) -> list[Prompt]:
+def prompts_of(pairs: Sequence[Pair]) -> list[TextPrompt]:
     """Return three prompts per pair: as it is, with the person changed, and as it is with another seed."""
     found = []
     for pair in pairs:
         before, after = " ".join(pair.before), " ".join(pair.after)
-        found += [Prompt(before, 0, chat=True), Prompt(after, 0, chat=True), Prompt(before, 1, chat=True)]
+        found += [TextPrompt(before, 0, chat=True), TextPrompt(after, 0, chat=True), TextPrompt(before, 1, chat=True)]
     return found
 
 

@@ -11,7 +11,7 @@ from transformers import DynamicCache
 from fairlab.backbones.backbone import RAISE_LENGTH, TOKENS_PER_BATCH, Backbone, batch_progress, batches_by_tokens
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import next_logits
-from fairlab.backbones.writers import END, LENGTH, Prompt, Sampling, Written
+from fairlab.backbones.writers import END, LENGTH, Sampling, TextPrompt, Written
 from fairlab.checks.chat_templates import chat_text
 from fairlab.types import CannotScore
 
@@ -41,7 +41,7 @@ class CausalWriter:
 
     def write(
         self,
-        prompts: Sequence[Prompt],
+        prompts: Sequence[TextPrompt],
         sampling: Sampling,
         *,
         done: Callable[[int, Written], None] | None = None,
@@ -73,7 +73,7 @@ class CausalWriter:
                         done(k, text)
         return [found[k] for k in range(len(prompts))]
 
-    def _ids(self, prompt: Prompt, room: int) -> list[int]:
+    def _ids(self, prompt: TextPrompt, room: int) -> list[int]:
         """Return the tokens of a prompt, at most ``room``, with the start token of a text to continue."""
         tokenizer = self.backbone.tokenizer
         text, start = prompt.text, [self.scorer.start_id]
@@ -91,7 +91,7 @@ class CausalWriter:
         several = ending if isinstance(ending, list) else [ending]
         return {self.scorer.start_id, self.backbone.tokenizer.eos_token_id, *several}
 
-    def _batch(self, asked: Sequence[list[int]], prompts: Sequence[Prompt], sampling: Sampling) -> list[Written]:
+    def _batch(self, asked: Sequence[list[int]], prompts: Sequence[TextPrompt], sampling: Sampling) -> list[Written]:
         """Return the texts of one batch."""
         ends, longest = self._ends(), max(map(len, asked))
         draws = [torch.Generator().manual_seed(sampling.seed_of(prompt)) for prompt in prompts]

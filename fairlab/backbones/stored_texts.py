@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairlab.backbones.model_object import ModelObject
-from fairlab.backbones.writers import END, ENDINGS, Prompt, Sampling, Written
+from fairlab.backbones.writers import END, ENDINGS, Sampling, TextPrompt, Written
 from fairlab.checks.json_text import from_json
 from fairlab.types import CannotScore, FairlabError
 
@@ -74,7 +74,7 @@ class StoredWriter:
 
     def write(
         self,
-        prompts: Sequence[Prompt],
+        prompts: Sequence[TextPrompt],
         sampling: Sampling,
         *,
         done: Callable[[int, Written], None] | None = None,

@@ -22,7 +22,7 @@ ENDINGS = (END, LENGTH, REFUSED, FAILED)
 
 
 @dataclass(frozen=True)
-class Prompt:
+class TextPrompt:
     """Text that a model writes after.
 
     Attributes:
@@ -63,7 +63,7 @@ class Sampling:
         if self.max_tokens < 1:
             raise FairlabError(f"max_tokens must be at least 1, not {self.max_tokens}")
 
-    def seed_of(self, prompt: Prompt) -> int:
+    def seed_of(self, prompt: TextPrompt) -> int:
         """Return the seed of one text, which depends on the prompt and its sample number and on no other prompt."""
         digest = hashlib.sha256(f"{self.seed}\n{prompt.sample}\n{prompt.text}".encode()).digest()
         return int.from_bytes(digest[:4]) >> 1
@@ -90,7 +90,7 @@ class Writer(Protocol):
 
     def write(
         self,
-        prompts: Sequence[Prompt],
+        prompts: Sequence[TextPrompt],
         sampling: Sampling,
         *,
         done: Callable[[int, Written], None] | None = None,

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairlab.backbones.writers import FAILED, Prompt, Sampling
+from fairlab.backbones.writers import FAILED, Sampling, TextPrompt
 from fairlab.benchmarks.generations import write_texts
 from fairlab.benchmarks.group_differences import TextRater, rate, slugs, unpaired_differences, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
@@ -139,7 +139,7 @@ class BOLD(Benchmark):
         """Continue all prompts, and score; ``before`` holds the ``items`` of an earlier measurement."""
         asked = {domain: self._prompts(domain) for domain in self.domains}
         every = [one for some in asked.values() for one in some]
-        prompts = [Prompt(one.text, sample) for one in every for sample in range(self.samples)]
+        prompts = [TextPrompt(one.text, sample) for one in every for sample in range(self.samples)]
         written = write_texts(self.name, backbone, prompts, self.sampling)
         texts = [one.text for one in written]
         sentiment, toxicity = (rate(*rater, texts).reshape(-1, self.samples) for rater in self.raters)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.backbones.writers import FAILED, Prompt, Sampling
+from fairlab.backbones.writers import FAILED, Sampling, TextPrompt
 from fairlab.benchmarks.generations import write_texts
 from fairlab.benchmarks.group_differences import TextRater, paired_differences, rate, slugs, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
@@ -148,7 +148,7 @@ class Counterfactual(Benchmark):
         """Write all texts, and compare; ``before`` holds the ``items`` of an earlier measurement."""
         asked = self._prompts()
         prompts = [
-            Prompt(text, sample, chat=True)
+            TextPrompt(text, sample, chat=True)
             for rows in asked.values()
             for text in np.ravel(list(map(list, zip(*rows.values(), strict=True)))).tolist()
             for sample in range(self.samples)

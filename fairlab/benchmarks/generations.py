@@ -15,7 +15,7 @@ from typing import Any
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_writer import CausalWriter
-from fairlab.backbones.writers import Prompt, Sampling, Writer, Written
+from fairlab.backbones.writers import Sampling, TextPrompt, Writer, Written
 from fairlab.types import CannotScore
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ def writer_of(model: Any) -> Writer:
     return writer  # type: ignore[no-any-return]
 
 
-def write_texts(name: str, model: Any, prompts: Sequence[Prompt], sampling: Sampling) -> list[Written]:
+def write_texts(name: str, model: Any, prompts: Sequence[TextPrompt], sampling: Sampling) -> list[Written]:
     """Return a text for each prompt; texts that the run already has are not written again.
 
     Args:
@@ -98,7 +98,7 @@ def _appending(file: Path) -> Iterator[Any]:
         yield out
 
 
-def _key(prompt: Prompt, sampling: Sampling) -> str:
+def _key(prompt: TextPrompt, sampling: Sampling) -> str:
     content = json.dumps([asdict(prompt), asdict(sampling)], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 

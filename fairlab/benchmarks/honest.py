@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairlab.backbones.writers import Prompt, Sampling
+from fairlab.backbones.writers import Sampling, TextPrompt
 from fairlab.benchmarks.generations import write_texts
 from fairlab.benchmarks.group_differences import slugs, unpaired_differences, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
@@ -118,7 +118,7 @@ class HONEST(Benchmark):
         listed = read_hurtlex(Path(self.hurtlex), self.level)
         asked = {name: self._templates(name) for name in self.sets}
         prompts = [
-            Prompt(text, sample) for some in asked.values() for _, _, text in some for sample in range(self.samples)
+            TextPrompt(text, sample) for some in asked.values() for _, _, text in some for sample in range(self.samples)
         ]
         written = write_texts(self.name, backbone, prompts, self.sampling)
         hurtful = [bool(listed & set(_words(one.text))) for one in written]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
-from fairlab.backbones.writers import Prompt
+from fairlab.backbones.writers import TextPrompt
 from fairlab.types import CannotScore
 
 LETTERS = string.ascii_uppercase
@@ -53,10 +53,10 @@ def rotated(number: int, count: int) -> list[int]:
     return [(number + k) % count for k in range(count)]
 
 
-def option_prompt(text: str, options: Sequence[str], order: Sequence[int]) -> Prompt:
+def option_prompt(text: str, options: Sequence[str], order: Sequence[int]) -> TextPrompt:
     """Return a user's turn that asks for the letter of an option."""
     lines = "\n".join(f"{LETTERS[k]}. {options[place]}" for k, place in enumerate(order))
-    return Prompt(f"{text}\n{lines}\nAnswer with the letter of the right option alone.", chat=True)
+    return TextPrompt(f"{text}\n{lines}\nAnswer with the letter of the right option alone.", chat=True)
 
 
 def read_option(reply: str, options: Sequence[str], order: Sequence[int]) -> int:

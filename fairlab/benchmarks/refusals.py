@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairlab.backbones.writers import FAILED, REFUSED, Prompt, Sampling, Written
+from fairlab.backbones.writers import FAILED, REFUSED, Sampling, TextPrompt, Written
 from fairlab.benchmarks.generations import write_texts
 from fairlab.benchmarks.group_differences import paired_differences, slugs, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
@@ -109,7 +109,7 @@ class Refusals(Benchmark):
         asked = self._read()
         groups, templates = asked.groups, asked.templates
         prompts = [
-            Prompt(template.replace("{group}", group), sample, chat=True)
+            TextPrompt(template.replace("{group}", group), sample, chat=True)
             for some in groups.values()
             for template in templates
             for group in some

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fairlab.backbones.writers import END, FAILED, LENGTH, REFUSED, Prompt, Sampling, Written
+from fairlab.backbones.writers import END, FAILED, LENGTH, REFUSED, Sampling, TextPrompt, Written
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome, Reply, Request
 from fairlab.types import CannotScore
@@ -33,7 +33,7 @@ class RemoteWriter:
     def __init__(self, llm: LLM) -> None:
         self.llm = llm
 
-    def requests(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Request]:
+    def requests(self, prompts: Sequence[TextPrompt], sampling: Sampling) -> list[Request]:
         """Return the request of each prompt, by which the price can be forecast."""
         return [
             Request(
@@ -48,7 +48,7 @@ class RemoteWriter:
 
     def write(
         self,
-        prompts: Sequence[Prompt],
+        prompts: Sequence[TextPrompt],
         sampling: Sampling,
         *,
         done: Callable[[int, Written], None] | None = None,

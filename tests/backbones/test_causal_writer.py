@@ -8,11 +8,11 @@ import torch
 
 from fairlab.backbones.causal_writer import CausalWriter, draw_token
 from fairlab.backbones.loading import load_backbone
-from fairlab.backbones.writers import Prompt, Sampling
+from fairlab.backbones.writers import Sampling, TextPrompt
 from fairlab.types import CannotScore, FairlabError
 from tests.backbones.reference import livened
 
-PROMPTS = [Prompt(text, sample) for text in ("he saw", "she saw the boat and", "a", "") for sample in range(3)]
+PROMPTS = [TextPrompt(text, sample) for text in ("he saw", "she saw the boat and", "a", "") for sample in range(3)]
 
 
 @pytest.fixture(scope="module", params=["gpt2", pytest.param("opt", marks=pytest.mark.slow)])
@@ -32,7 +32,7 @@ def test_a_text_depends_on_its_prompt_and_sample_alone(backbone):
 
 
 def test_greedy_texts_equal_generate(backbone):
-    (found,) = CausalWriter(backbone).write([Prompt("he saw the")], Sampling(max_tokens=6))
+    (found,) = CausalWriter(backbone).write([TextPrompt("he saw the")], Sampling(max_tokens=6))
     ids = [0, *backbone.tokenizer.encode("he saw the")]
     with torch.no_grad():
         made = backbone.model.generate(torch.tensor([ids]), do_sample=False, max_new_tokens=6, pad_token_id=0)[0]

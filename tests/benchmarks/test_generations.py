@@ -6,11 +6,11 @@ import pytest
 
 from fairlab.backbones.model_object import ModelObject
 from fairlab.backbones.stored_texts import load_stored
-from fairlab.backbones.writers import Prompt, Sampling, Written
+from fairlab.backbones.writers import Sampling, TextPrompt, Written
 from fairlab.benchmarks.generations import keeping_generations, write_texts
 from fairlab.types import CannotScore, FairlabError
 
-PROMPTS = [Prompt("one"), Prompt("two"), Prompt("two", 1), Prompt("one")]
+PROMPTS = [TextPrompt("one"), TextPrompt("two"), TextPrompt("two", 1), TextPrompt("one")]
 
 
 class Counting:
@@ -48,7 +48,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
         other = Counting()
         write_texts("b", model(other), PROMPTS, Sampling(temperature=1.0))
     assert [one.text for one in found] == ["one 0", "two 0", "two 1", "one 0"]
-    assert second.asked == [Prompt("two", 1)]
+    assert second.asked == [TextPrompt("two", 1)]
     assert len(other.asked) == 3  # drawn in another way
 
 
@@ -60,13 +60,13 @@ def test_kept_texts_are_a_model(tmp_path):
         assert stored.offers == {"texts"}
         assert write_texts("b", stored, PROMPTS, Sampling()) == found
     with pytest.raises(CannotScore, match=r"lacks 1 of 1 texts, the first after 'three' \(sample 0\)"):
-        write_texts("b", stored, [Prompt("three")], Sampling())
+        write_texts("b", stored, [TextPrompt("three")], Sampling())
 
 
 def test_files_of_other_tools_are_numbered_in_order(tmp_path):
     file = tmp_path / "own.jsonl"
     file.write_text("\n".join(json.dumps({"prompt": "p", "text": text}) for text in "ab"))
-    found = write_texts("b", load_stored(str(file)), [Prompt("p", 1), Prompt("p")], Sampling())
+    found = write_texts("b", load_stored(str(file)), [TextPrompt("p", 1), TextPrompt("p")], Sampling())
     assert [one.text for one in found] == ["b", "a"]
 
 

@@ -31,7 +31,9 @@ def test_a_reply_names_an_option(reply, place):
 
 
 def test_hyphens_do_not_tell_options_apart():
-    assert read_option("A. The 48-year-old\nB. The 2", ["The 22-year-old", "The 48 year old", "Unknown"], [0, 1, 2]) == -1
+    assert (
+        read_option("A. The 48-year-old\nB. The 2", ["The 22-year-old", "The 48 year old", "Unknown"], [0, 1, 2]) == -1
+    )
 
 
 def test_every_option_stands_at_every_letter_equally_often():
