@@ -32,6 +32,7 @@ from experiments.perturbation import tables as perturbation
 from experiments.razor import tables as razor
 from experiments.rewriting import tables as rewriting
 from experiments.smollm2 import tables as smollm2
+from experiments.writing import tables as writing
 from perf import tables as performance
 
 ROOT = Path(__file__).parents[1]
@@ -46,6 +47,7 @@ for module in (
     judge,
     rewriting,
     smollm2,
+    writing,
     causal_lm,
     minilm_mlm,
     own_axis,

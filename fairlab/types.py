@@ -193,7 +193,7 @@ class Made:
 # Headings under which readings are shown, in this order.
 EQUAL = "Are embeddings equal?"
 # What a benchmark needs of a model and some models other than backbones offer.
-EMBEDDINGS, LIKELIHOODS = "embeddings", "token_log_probabilities"
+EMBEDDINGS, LIKELIHOODS, TEXTS = "embeddings", "token_log_probabilities", "texts"
 PERSIST = "Do associations persist?"
 ALIKE = "Are people treated alike?"
 KEPT = "Is utility kept?"

@@ -17,6 +17,7 @@ from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import plain
 from fairlab.run.job import job
+from fairlab.types import FairlabError
 
 QUESTION = "Is my model biased, beyond chance?"
 
@@ -37,12 +38,43 @@ def work(config: DictConfig, record: Record) -> None:
     from fairlab.run.environment import environment
 
     values = plain(config)
+    if values["prompts"] is not None:
+        _writing(values, record)
+        return
+    if values["dataset"] is None:
+        raise FairlabError("dataset has no value; give one, for example dataset=..., or prompts=FILE")
     settings = Settings(**{name: values[name] for name in vars(Settings()) if name in values})
     record.provenance |= environment() | {"data": dataset_facts(config.dataset)}
     audit_models(named_models(values["model"]), str(config.dataset), settings, record)
     record.status = "finished"
     with stage(record, "report"):
         write_report(record)
+
+
+def _writing(values: Mapping[str, Any], record: Record) -> None:
+    """Audit a model that writes on prompts, and write record and report."""
+    from fairlab.audit.writing import WritingSettings, audit_writing
+    from fairlab.backbones.writers import Sampling
+    from fairlab.checks.escapes import print_escaped
+    from fairlab.distributed import device
+    from fairlab.reporting.report import write_report
+    from fairlab.run.config.backbone_nodes import backbone_node, model_facts
+    from fairlab.run.config.build import build, built
+    from fairlab.run.config.composing import composing
+    from fairlab.run.environment import environment
+
+    with composing():
+        node = backbone_node(str(values["model"]), {})
+        model = build(node).to(device())
+    record.provenance |= environment() | {"weights": model_facts(node)}
+    settings = WritingSettings(
+        **{name: values[name] for name in ("field", "axis", "mode", "limit", "seed")},
+        sampling=Sampling(values["temperature"], max_tokens=values["max_tokens"], seed=values["seed"]),
+    )
+    answers = audit_writing(model, values["prompts"], settings, built(values["scorer"]), values["output"], record)
+    record.status = "finished"
+    write_report(record)
+    print_escaped(*answers)
 
 
 def named_models(given: Any) -> dict[str, Any]:

@@ -9,7 +9,14 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from fairlab.backbones.backbone import RAISE_LENGTH, TOKENS_PER_BATCH, batch_progress, batches_by_tokens, body
+from fairlab.backbones.backbone import (
+    RAISE_LENGTH,
+    TOKENS_PER_BATCH,
+    Backbone,
+    batch_progress,
+    batches_by_tokens,
+    body,
+)
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.scoring import apply_head
 from fairlab.types import CannotScore
@@ -70,7 +77,7 @@ def _write(scorer: CausalLM, prompts: Sequence[list[int]], characters: int) -> l
     mask = torch.tensor([[0] * pad + [1] * len(ids) for pad, ids in zip(padding, prompts, strict=True)])
     while rows:
         going = []
-        for place, token in enumerate(_next_tokens(scorer, feed, mask, cache).tolist()):
+        for place, token in enumerate(next_logits(scorer.backbone, feed, mask, cache).argmax(dim=-1).tolist()):
             row = rows[place]
             if token in ends:
                 continue
@@ -91,16 +98,16 @@ def _decoded(scorer: CausalLM, token_ids: list[int]) -> str:
     return str(scorer.backbone.tokenizer.decode(token_ids, skip_special_tokens=True))
 
 
-def _next_tokens(scorer: CausalLM, feed: Tensor, mask: Tensor, cache: DynamicCache) -> Tensor:
-    """Return the most likely next token of each row (B,), given the cache and the tokens fed (B, T).
+def next_logits(backbone: Backbone, feed: Tensor, mask: Tensor, cache: DynamicCache) -> Tensor:
+    """Return the logits of each row's next token (B, V), given the cache and the tokens fed (B, T).
 
     The mask (B, S) is 1 at the row's cached and fed tokens, 0 at padding.
     """
-    model, device = scorer.backbone.model, scorer.backbone.device
+    model, device = backbone.model, backbone.device
     places = {}
     if "position_ids" in signature(body(model).forward).parameters:  # others use relative positions, or the mask
         places["position_ids"] = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -feed.shape[1] :].to(device)
     output = body(model)(
         input_ids=feed.to(device), attention_mask=mask.to(device), past_key_values=cache, use_cache=True, **places
     )
-    return apply_head(model, output, output.last_hidden_state[:, -1]).argmax(dim=-1)
+    return apply_head(model, output, output.last_hidden_state[:, -1])

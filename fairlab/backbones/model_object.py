@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from fairlab.backbones.scoring import TextScorer
-from fairlab.types import EMBEDDINGS, LIKELIHOODS, CannotScore, FairlabError
+from fairlab.backbones.writers import Writer
+from fairlab.types import EMBEDDINGS, LIKELIHOODS, TEXTS, CannotScore, FairlabError
 
 PROBES = ("She is a nurse.", "He is a nurse.", "The river was wide.")  # texts whose values distinguish objects
 AT_ONCE = 1024  # maximum number of texts per call
@@ -35,7 +36,7 @@ def calling(name: str) -> Iterator[None]:
 
 
 class ModelObject:
-    """Model that is measured by its embeddings, by its likelihoods, or by both, whichever it gives.
+    """Model that is measured by its embeddings, its likelihoods and the texts that it writes, whichever it gives.
 
     Args:
         name: Name of the object in messages.
@@ -46,6 +47,7 @@ class ModelObject:
             that it does not.
 
     Attributes:
+        writer: Writer of texts, or None if the object writes none.
         gate: Result of the check of the object's behaviour, in words.
         on_first_embedding: Function that is called once, before the first text is embedded, or None.
     """
@@ -60,6 +62,7 @@ class ModelObject:
         self.name = name
         self.encode = encode
         self.scorer = scorer
+        self.writer: Writer | None = None
         self.lacks = dict(lacks or {})
         self.on_first_embedding: Callable[[ModelObject], object] | None = None
         self.gate = "not checked yet"
@@ -67,12 +70,12 @@ class ModelObject:
     @property
     def offers(self) -> frozenset[str]:
         """Return what benchmarks can ask of the object."""
-        given = {EMBEDDINGS: self.encode, LIKELIHOODS: self.scorer}
+        given = {EMBEDDINGS: self.encode, LIKELIHOODS: self.scorer, TEXTS: self.writer}
         return frozenset(need for need, part in given.items() if part is not None)
 
     def __repr__(self) -> str:
         """Return a short description of the object."""
-        measured = {EMBEDDINGS: "embeddings", LIKELIHOODS: "likelihoods"}
+        measured = {EMBEDDINGS: "embeddings", LIKELIHOODS: "likelihoods", TEXTS: "texts"}
         by = " and its ".join(word for need, word in measured.items() if need in self.offers)
         return f"{self.name}, measured by its {by}{'' if len(self.offers) > 1 else ' alone'}\n  gate: {self.gate}"
 
@@ -131,6 +134,8 @@ class ModelObject:
         found = b"" if self.encode is None else self.embed(PROBES).numpy().tobytes()
         if self.scorer is not None:
             found += self.scorer.log_likelihoods(PROBES).sums.tobytes()
+        if not found:  # it only writes
+            found = self.name.encode()
         return hashlib.sha256(found).hexdigest()
 
     def remembering(self) -> AbstractContextManager[None]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from fairlab.backbones.heads import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ
 from fairlab.protocols import DataBenchmark
-from fairlab.types import EMBEDDINGS, LIKELIHOODS
+from fairlab.types import EMBEDDINGS, LIKELIHOODS, TEXTS
 
 if TYPE_CHECKING:
     from fairlab.protocols import Benchmark
 
-OPTIONS, TEXTS, LABELS = "option_scores", "texts", "labels"
+OPTIONS, LABELS = "option_scores", "labels"
 HARMS = "harm_scores"
 OFFERED_BY = {  # ends of transformers' class names, and what a model of such a class can be asked for
     (MASKED_LM, "BertForPreTraining"): {LIKELIHOODS, OPTIONS},

@@ -15,9 +15,11 @@ from fairlab.backbones.model_object import PROBES, ModelObject
 from fairlab.backbones.scoring import LogLikelihoods
 from fairlab.llm.client import LLM
 from fairlab.llm.endpoint import Endpoint
-from fairlab.llm.exchange import Reply
+from fairlab.llm.exchange import ExchangeOutcome, Reply
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.loading import as_budget, as_price
+from fairlab.llm.remote_writer import RemoteWriter
+from fairlab.llm.server import Server
 from fairlab.llm.text_endpoints import (
     Embeddings,
     PromptLogProbabilities,
@@ -26,7 +28,7 @@ from fairlab.llm.text_endpoints import (
     read_vector,
     text_request,
 )
-from fairlab.types import EMBEDDINGS, LIKELIHOODS, CannotScore, Count, FairlabError, Positive
+from fairlab.types import EMBEDDINGS, LIKELIHOODS, TEXTS, CannotScore, Count, FairlabError, Positive
 
 T = TypeVar("T")
 LEDGER = "outputs/llm_ledger.sqlite"
@@ -48,7 +50,7 @@ def load_remote(
     tokens_per_minute: Count | None = None,
     total_timeout: Positive = 300.0,
 ) -> ModelObject:
-    """Return a served model with what its server offers: embeddings, likelihoods of texts, or both.
+    """Return a served model with what its server offers: embeddings, likelihoods of texts, and written texts.
 
     Everything the server says is recorded in the ledger by address, name and text, so a repeated run asks it little
     more than whether it still answers alike.
@@ -67,15 +69,15 @@ def load_remote(
         total_timeout: Maximum duration of a call, in seconds.
 
     Raises:
-        FairlabError: If the server cannot be used, serves other models only, offers neither, or answers otherwise than
-            the ledger recorded.
+        FairlabError: If the server cannot be used, serves other models only, offers none of these, or answers otherwise
+            than the ledger recorded.
     """
     name = _served_name(Embeddings(base_url, model, api_key_env=api_key_env, total_timeout=total_timeout))
     found = ModelObject(f"{name} at {urlsplit(base_url).netloc}")
     opened = Ledger(ledger)
     settings: Any = {"api_key_env": api_key_env, "concurrency": concurrency, "total_timeout": total_timeout}
     clients = {}
-    for kind in (Embeddings, PromptLogProbabilities):
+    for kind in (Embeddings, PromptLogProbabilities, Server):
         endpoint = kind(base_url, name, extra=extra, **settings)
         clients[kind] = LLM(
             endpoint,
@@ -97,6 +99,10 @@ def load_remote(
         found.scorer = scorer
     else:
         found.lacks[LIKELIHOODS] = f"gives no likelihoods ({reason})"
+    if (reason := _why_not(lambda: _probe_chat(clients[Server]))) is None:
+        found.writer = RemoteWriter(clients[Server])
+    else:
+        found.lacks[TEXTS] = f"writes no texts ({reason})"
     if not found.offers:
         raise FairlabError(f"{found.name} {' and '.join(found.lacks.values())}; serve it by vLLM or llama-cpp-python")
     if found.encode is not None:
@@ -131,6 +137,17 @@ def _why_not(ask: Callable[[], object]) -> str | None:
     except (CannotScore, FairlabError) as error:
         return str(error)
     return None
+
+
+def _probe_chat(llm: LLM) -> None:
+    """Ask for one token of an answer.
+
+    Raises:
+        CannotScore: If the server answers no chat.
+    """
+    (reply,) = llm.ask([text_request("Say yes.")], stage="probe")
+    if reply.outcome not in (ExchangeOutcome.OK, ExchangeOutcome.TRUNCATED, ExchangeOutcome.REFUSED):
+        raise CannotScore(reply.reason or str(reply.outcome))
 
 
 def _refuse_changed(llm: LLM, read: Callable[[str], Any]) -> None:

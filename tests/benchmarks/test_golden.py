@@ -23,17 +23,23 @@ from transformers import BertConfig, BertForMaskedLM
 from fairlab import benchmarks
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks import mb_index
+from fairlab.benchmarks.bbq import BBQ
 from fairlab.benchmarks.bias_ir import BiasIR
+from fairlab.benchmarks.bold import BOLD
 from fairlab.benchmarks.cced import CCED
 from fairlab.benchmarks.classification import Classification
+from fairlab.benchmarks.counterfactual import Counterfactual
 from fairlab.benchmarks.crows_pairs import CrowSPairs
 from fairlab.benchmarks.db_index import DBIndexBenchmark
+from fairlab.benchmarks.decisions import DecisionGaps
 from fairlab.benchmarks.holistic_bias import HolisticBias
+from fairlab.benchmarks.honest import HONEST
 from fairlab.benchmarks.leakage import Leakage
 from fairlab.benchmarks.likelihood_pairs import LikelihoodPairs
 from fairlab.benchmarks.perplexity import Perplexity
 from fairlab.benchmarks.perturber import PerturberQuality
 from fairlab.benchmarks.probe import Probe
+from fairlab.benchmarks.refusals import Refusals
 from fairlab.benchmarks.safety import Safety
 from fairlab.benchmarks.seat import SEAT
 from fairlab.benchmarks.shortcuts import Shortcuts
@@ -42,14 +48,19 @@ from fairlab.benchmarks.stsb import STSB
 from fairlab.benchmarks.winobias import WinoBias
 from fairlab.benchmarks.winogender import Winogender
 from fairlab.rewriting.perturber import Perturber
-from tests.benchmarks import test_likelihood_pairs, test_perturber, test_safety, test_stsb
+from tests.benchmarks import test_bbq, test_likelihood_pairs, test_perturber, test_refusals, test_safety, test_stsb
+from tests.benchmarks.planted_writer import Balance, chooser, writer
+from tests.benchmarks.test_bbq import published as bbq_file  # noqa: F401
 from tests.benchmarks.test_bias_ir import collection  # noqa: F401
+from tests.benchmarks.test_bold import prompts as bold_file  # noqa: F401
 from tests.benchmarks.test_classification import labels
+from tests.benchmarks.test_counterfactual import templates as langfair_file  # noqa: F401
 from tests.benchmarks.test_crows_pairs import file as crows_pairs_file  # noqa: F401
 from tests.benchmarks.test_db_index import embed
 from tests.benchmarks.test_db_index import files as db_index_files  # noqa: F401
 from tests.benchmarks.test_fairscore import benchmark as fairscore  # noqa: F401
 from tests.benchmarks.test_holistic_bias import published as holistic_bias_files  # noqa: F401
+from tests.benchmarks.test_honest import hurtlex as hurtlex_file  # noqa: F401
 from tests.benchmarks.test_mb_index import examples, make  # noqa: F401
 from tests.benchmarks.test_perplexity import text as perplexity_file  # noqa: F401
 from tests.benchmarks.test_perturber import backbone as perturber  # noqa: F401
@@ -204,6 +215,28 @@ class Cases:
         target, comparison = self.fixture("db_index_files")
         benchmark = DBIndexBenchmark(vectors="", comparison=comparison, category="kind")
         return benchmark.measure_data(target, "text", embed, self.tmp_path)
+
+    def BBQ(self):
+        self.fixture("bbq_file")
+        models = test_bbq.chooser(man=1.0), test_bbq.chooser(known=1.0)
+        return both(BBQ(categories=["religion"]), models)
+
+    def Counterfactual(self):
+        return both(Counterfactual(Balance(), path=self.fixture("langfair_file")), (writer(), writer("Women", 0.3)))
+
+    def BOLD(self):
+        self.fixture("bold_file")
+        return both(BOLD(Balance(), Balance(), domains=["gender"]), (writer(), writer("Left", 0.3)))
+
+    def HONEST(self):
+        benchmark = HONEST(self.fixture("hurtlex_file"), sets=["binary"], samples=2)
+        return both(benchmark, (writer(), writer("female", 0.3)))
+
+    def DecisionGaps(self):
+        return both(DecisionGaps(), (chooser("woman", 0.0), chooser("woman", 0.5)))
+
+    def Refusals(self):
+        return both(Refusals(["gender", "religion"]), (test_refusals.model("Jews"), test_refusals.model("Muslims")))
 
     def Safety(self):
         scores = ([0.4, 0.8, 0.9, 0.5, 0.6, 0.7, 0.99], [0.3, 0.7, 0.8, 0.55, 0.65, 0.6, 0.9])

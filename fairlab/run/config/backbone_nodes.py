@@ -11,7 +11,8 @@ from omegaconf import DictConfig
 
 from fairlab.backbones.loading import PUBLISHED, find_weights, is_published, weights_facts
 from fairlab.backbones.peft_folder import base_named_by, is_adapter_folder
-from fairlab.files import holds_run
+from fairlab.benchmarks.generations import FOLDER
+from fairlab.files import holds_run, sha256
 from fairlab.record import Record
 from fairlab.run.command_line import cli
 from fairlab.run.config.build import as_config, plain
@@ -19,6 +20,7 @@ from fairlab.run.config.served_nodes import is_served, served_facts, served_node
 from fairlab.types import FairlabError
 
 SETTINGS = ("pooling", "normalize", "max_length", "dtype", "attention", "base")
+LOAD_STORED = "fairlab.backbones.stored_texts.load_stored"
 LOAD = "fairlab.backbones.loading.load_backbone"
 FALLBACK = {"pooling": "mean", "normalize": False, "max_length": None, "longest": 128}
 AS_PUBLISHED = {"pooling": PUBLISHED, "normalize": None, "max_length": None}
@@ -45,6 +47,10 @@ def backbone_node(
         if settings:
             raise FairlabError(f"the served model {model} has its own settings; leave out {', '.join(settings)}")
         return served
+    if is_stored(model):
+        if settings:
+            raise FairlabError(f"{model} holds stored texts and has no settings; leave out {', '.join(settings)}")
+        return as_config({"_target_": LOAD_STORED, "path": model})
     if is_adapter_folder(Path(model)):
         return _adapters_node(model, settings)
     settings = {key: value for key, value in settings.items() if key != "base"}
@@ -72,6 +78,12 @@ def backbone_node(
     return as_config({**plain(node), **settings})
 
 
+def is_stored(model: str) -> bool:
+    """Return whether a model's name is that of a file of written texts, or of a folder ``generations`` of a run."""
+    path = Path(model)
+    return path.suffix == ".jsonl" or (path.is_dir() and FOLDER in path.parts and any(path.glob("*.jsonl")))
+
+
 def _adapters_node(folder: str, settings: Mapping[str, Any]) -> DictConfig:
     """Return the configuration of a base model with the adapters of a folder.
 
@@ -94,4 +106,8 @@ def model_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
     Raises:
         FairlabError: the weights are unavailable.
     """
+    if node.get("_target_") == LOAD_STORED:
+        path = Path(node["path"])
+        files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        return {"name": str(path), "sha256": sha256(*files), "stored": True}
     return served_facts(node) if is_served(node) else weights_facts(node)

@@ -47,7 +47,9 @@ def built(value: Any) -> Any:
     """Return a value of a configuration with every node that has a ``_target_`` built."""
     if isinstance(value, list):
         return [built(one) for one in value]
-    return build(value) if isinstance(value, Mapping) and TARGET in value else value
+    if not isinstance(value, Mapping):
+        return value
+    return build(value) if TARGET in value else {name: built(one) for name, one in value.items()}
 
 
 def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
@@ -63,16 +65,16 @@ def build_benchmarks(config: DictConfig) -> list[Any]:
         FairlabError: a benchmark has no description, or two have the same name.
     """
     limit = config.limit
-    built: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for node in config.benchmark.values():
         own = node.get("limit")
         takes_limit = limit is not None and "limit" in parameters_of(node)
         limited = {"limit": limit if own is None else min(limit, own)} if takes_limit else {}
-        benchmark = build({**plain(node), **limited})
+        benchmark = build({**{name: built(value) for name, value in plain(node).items()}, **limited})
         refuse_undescribed(benchmark)
-        if built.setdefault(benchmark.name, benchmark) is not benchmark:
+        if found.setdefault(benchmark.name, benchmark) is not benchmark:
             raise FairlabError(f"two benchmarks of this run have the name {benchmark.name}; leave one out")
-    return list(built.values())
+    return list(found.values())
 
 
 def described_node(name: str, node: Mapping[str, Any]) -> Description | None:

@@ -100,7 +100,12 @@ OWN = {  # keys that mean something else to one entry point
     "serve": {"model": Name},
     "audit": {
         "model": Names,
-        "dataset": str,
+        "dataset": str | None,
+        "prompts": str | None,
+        "temperature": NotNegative,
+        "max_tokens": Count,
+        "scorer": Node,
+        "output": str | None,
         "label": str | Texts,
         "group": str | Texts | None,
         "axis": Texts,

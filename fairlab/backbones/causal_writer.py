@@ -1,0 +1,149 @@
+"""Texts drawn from a causal language model, each with a seed of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+from transformers import DynamicCache
+
+from fairlab.backbones.backbone import RAISE_LENGTH, TOKENS_PER_BATCH, Backbone, batch_progress, batches_by_tokens
+from fairlab.backbones.causal_lm import CausalLM
+from fairlab.backbones.continuations import next_logits
+from fairlab.backbones.writers import END, LENGTH, Sampling, TextPrompt, Written
+from fairlab.checks.chat_templates import chat_text
+from fairlab.types import CannotScore
+
+
+class CausalWriter:
+    """Writer of texts by a causal language model.
+
+    A prompt to continue follows the model's start token, as when a text is scored. A prompt of a chat is written by the
+    tokenizer's chat template; without a template, a blank line follows it.
+
+    Args:
+        backbone: Causal LM with its tokenizer.
+        budget: Number of padded tokens per batch.
+
+    Attributes:
+        cut: Number of prompts so far whose beginning was removed to make room.
+
+    Raises:
+        CannotScore: The model is no causal language model.
+    """
+
+    def __init__(self, backbone: Backbone, *, budget: int = TOKENS_PER_BATCH) -> None:
+        self.scorer = CausalLM(backbone)
+        self.backbone = backbone
+        self.budget = budget
+        self.cut = 0
+
+    def write(
+        self,
+        prompts: Sequence[TextPrompt],
+        sampling: Sampling,
+        *,
+        done: Callable[[int, Written], None] | None = None,
+        progress: str = "",
+    ) -> list[Written]:
+        """Return a text for each prompt, in input order, as :class:`fairlab.backbones.writers.Writer` does.
+
+        Prompts of similar length share a batch, padded on the left, and leave it at their end. Seeds depend on the
+        prompt and its sample number alone, so the draws do not depend on the batch.
+
+        Raises:
+            CannotScore: The maximum length of a text leaves no room for a prompt.
+        """
+        room = self.backbone.max_length - sampling.max_tokens
+        if room < 2:
+            raise CannotScore(
+                f"{sampling.max_tokens} tokens leave no room for a prompt in max_length={self.backbone.max_length}; "
+                f"{RAISE_LENGTH}"
+            )
+        asked = [self._ids(prompt, room) for prompt in prompts]
+        found: dict[int, Written] = {}
+        lengths = [len(ids) + sampling.max_tokens for ids in asked]
+        with self.backbone.measuring():
+            for batch in batch_progress(list(batches_by_tokens(lengths, self.budget)), progress):
+                texts = self._batch([asked[k] for k in batch], [prompts[k] for k in batch], sampling)
+                for k, text in zip(batch, texts, strict=True):
+                    found[k] = text
+                    if done is not None:
+                        done(k, text)
+        return [found[k] for k in range(len(prompts))]
+
+    def _ids(self, prompt: TextPrompt, room: int) -> list[int]:
+        """Return the tokens of a prompt, at most ``room``, with the start token of a text to continue."""
+        tokenizer = self.backbone.tokenizer
+        text, start = prompt.text, [self.scorer.start_id]
+        if prompt.chat and tokenizer.chat_template:
+            text, start = chat_text(tokenizer, [{"role": "user", "content": text}], answer=True), []
+        elif prompt.chat:
+            text = f"{text}\n\n"
+        ids = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+        kept = room - len(start)
+        self.cut += len(ids) > kept
+        return [*start, *ids[-kept:]]
+
+    def _ends(self) -> set[int | None]:
+        ending = getattr(self.backbone.model.generation_config, "eos_token_id", None)
+        several = ending if isinstance(ending, list) else [ending]
+        return {self.scorer.start_id, self.backbone.tokenizer.eos_token_id, *several}
+
+    def _batch(self, asked: Sequence[list[int]], prompts: Sequence[TextPrompt], sampling: Sampling) -> list[Written]:
+        """Return the texts of one batch."""
+        ends, longest = self._ends(), max(map(len, asked))
+        draws = [torch.Generator().manual_seed(sampling.seed_of(prompt)) for prompt in prompts]
+        written: list[list[int]] = [[] for _ in asked]
+        ended = [LENGTH] * len(asked)
+        rows = list(range(len(asked)))
+        cache = DynamicCache(config=self.backbone.model.config)
+        feed = torch.tensor([[self.scorer.start_id] * (longest - len(ids)) + ids for ids in asked])
+        mask = torch.tensor([[0] * (longest - len(ids)) + [1] * len(ids) for ids in asked])
+        while rows:
+            logits = next_logits(self.backbone, feed, mask, cache)
+            going = []
+            for place, row in enumerate(rows):
+                token = draw_token(logits[place], sampling, draws[row])
+                if token in ends:
+                    ended[row] = END
+                    continue
+                written[row].append(token)
+                if len(written[row]) < sampling.max_tokens:
+                    going.append(place)
+            if len(going) < len(rows):
+                cache.batch_select_indices(torch.tensor(going, dtype=torch.long, device=self.backbone.device))
+                rows, mask = [rows[place] for place in going], mask[going]
+            feed = torch.tensor([[written[row][-1]] for row in rows])
+            mask = torch.cat([mask, mask.new_ones(len(rows), 1)], dim=1)
+        return [
+            Written(self._text(ids, own), how, len(own)) for ids, own, how in zip(asked, written, ended, strict=True)
+        ]
+
+    def _text(self, prompt: list[int], own: list[int]) -> str:
+        """Return the written text; it is decoded with its prompt, since some tokenizers drop a space at the start."""
+        decode = self.backbone.tokenizer.decode
+        given = str(decode(prompt, skip_special_tokens=True))
+        return str(decode([*prompt, *own], skip_special_tokens=True))[len(given) :]
+
+
+def draw_token(logits: Tensor, sampling: Sampling, draws: torch.Generator) -> int:
+    """Return a token drawn from logits (V,); the likeliest at temperature 0.
+
+    Logits at a temperature, with Gumbel noise, have their maximum at a token with the probability of the softmax.
+
+    Args:
+        logits: Logits of the next token.
+        sampling: Way of drawing.
+        draws: Random numbers of this text alone.
+    """
+    if not sampling.temperature:
+        return int(logits.argmax())
+    scaled = logits.double().cpu() / sampling.temperature
+    if sampling.top_p < 1:
+        ordered, places = scaled.softmax(-1).sort(descending=True)
+        outside = ordered.cumsum(-1) - ordered >= sampling.top_p
+        scaled[places[outside]] = -torch.inf
+    uniform = torch.rand(scaled.shape, generator=draws, dtype=torch.float64).clamp_min(1e-300)
+    return int((scaled - (-uniform.log()).log()).argmax())

@@ -1,0 +1,118 @@
+"""Contracts of models that write or choose texts: a causal backbone, a served model, or a file of stored texts.
+
+A causal backbone with its weights at hand is both (:class:`fairlab.backbones.causal_writer.CausalWriter` and
+:class:`fairlab.backbones.causal_lm.CausalLM`). A served model is a writer, and a chooser if its server gives
+log-probabilities of prompts. A file of stored texts is a writer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from fairlab.types import FairlabError
+
+if TYPE_CHECKING:
+    from fairlab.backbones.scoring import LogLikelihoods
+
+END, LENGTH, REFUSED, FAILED = "end", "length", "refused", "failed"
+ENDINGS = (END, LENGTH, REFUSED, FAILED)
+
+
+@dataclass(frozen=True)
+class TextPrompt:
+    """Text that a model writes after.
+
+    Attributes:
+        text: The prompt.
+        sample: Number of the sample, from 0; the samples of one prompt have different seeds.
+        chat: Whether the prompt is a user's turn that the model answers; otherwise the model continues the text.
+    """
+
+    text: str
+    sample: int = 0
+    chat: bool = False
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Way of drawing tokens.
+
+    Attributes:
+        temperature: Divisor of the logits; 0 takes the likeliest token.
+        top_p: Probability mass of the likeliest tokens that are drawn from.
+        max_tokens: Maximum number of tokens of a written text.
+        seed: Seed that the seed of every text is derived from.
+
+    Raises:
+        FairlabError: A value is out of range.
+    """
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    max_tokens: int = 32
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.temperature >= 0:
+            raise FairlabError(f"temperature must be at least 0, not {self.temperature}")
+        if not 0 < self.top_p <= 1:
+            raise FairlabError(f"top_p must be above 0 and at most 1, not {self.top_p}")
+        if self.max_tokens < 1:
+            raise FairlabError(f"max_tokens must be at least 1, not {self.max_tokens}")
+
+    def seed_of(self, prompt: TextPrompt) -> int:
+        """Return the seed of one text, which depends on the prompt and its sample number and on no other prompt."""
+        digest = hashlib.sha256(f"{self.seed}\n{prompt.sample}\n{prompt.text}".encode()).digest()
+        return int.from_bytes(digest[:4]) >> 1
+
+
+@dataclass(frozen=True)
+class Written:
+    """Text that a model wrote.
+
+    Attributes:
+        text: The text without its prompt; empty if the model failed.
+        ended: How it ended: ``end`` by the model, ``length`` at the maximum length, ``refused`` by the server's filter,
+            ``failed`` without an answer.
+        tokens: Number of its tokens.
+    """
+
+    text: str
+    ended: str = END
+    tokens: int = 0
+
+
+class Writer(Protocol):
+    """Model that writes texts."""
+
+    def write(
+        self,
+        prompts: Sequence[TextPrompt],
+        sampling: Sampling,
+        *,
+        done: Callable[[int, Written], None] | None = None,
+        progress: str = "",
+    ) -> list[Written]:
+        """Return a text for each prompt, in input order.
+
+        Args:
+            prompts: Any number of prompts.
+            sampling: Way of drawing tokens.
+            done: Function that is called with a prompt's position and its text as soon as the text is finished.
+            progress: Title of a progress bar, shown on a terminal only.
+
+        Raises:
+            CannotScore: The model cannot write, or a prompt leaves no room for a text.
+        """
+        ...
+
+
+class Chooser(Protocol):
+    """Model that scores options; every :class:`fairlab.backbones.scoring.TextScorer` is one."""
+
+    def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
+        """Return the log-likelihood of each option given its context, for (context, option) pairs in input order."""
+        ...

@@ -1,0 +1,115 @@
+"""Written texts of a run: kept by phase and benchmark, so that a killed run resumes and scores can be taken again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.causal_writer import CausalWriter
+from fairlab.backbones.writers import Sampling, TextPrompt, Writer, Written
+from fairlab.types import CannotScore
+
+log = logging.getLogger(__name__)
+FOLDER = "generations"
+_place: ContextVar[Path | None] = ContextVar("place", default=None)
+
+
+@contextmanager
+def keeping_generations(folder: Path, phase: str) -> Iterator[None]:
+    """Keep the texts that are written inside the context in ``FOLDER/generations/PHASE/BENCHMARK.jsonl``.
+
+    Args:
+        folder: Folder of the run.
+        phase: Label of the model; empty for the only one.
+    """
+    token = _place.set(folder / FOLDER / phase)
+    try:
+        yield
+    finally:
+        _place.reset(token)
+
+
+def writer_of(model: Any) -> Writer:
+    """Return the writer of a model: of a causal backbone, or the one that a model object has.
+
+    Raises:
+        CannotScore: The model writes no texts.
+    """
+    if isinstance(model, Backbone):
+        return CausalWriter(model)
+    if (writer := getattr(model, "writer", None)) is None:
+        raise CannotScore(f"{getattr(model, 'name', type(model).__name__)} writes no texts; give a causal LM")
+    return writer  # type: ignore[no-any-return]
+
+
+def write_texts(name: str, model: Any, prompts: Sequence[TextPrompt], sampling: Sampling) -> list[Written]:
+    """Return a text for each prompt; texts that the run already has are not written again.
+
+    Args:
+        name: Name of the benchmark, and of the file.
+        model: Model that writes.
+        prompts: Any number of prompts; equal ones are written once.
+        sampling: Way of drawing; texts that were drawn in another way are written again.
+
+    Raises:
+        CannotScore: The model cannot write.
+    """
+    folder = _place.get()
+    file = None if folder is None else folder / f"{name}.jsonl"
+    kept = {} if file is None else _read(file)
+    keys = [_key(one, sampling) for one in prompts]
+    missing = {key: one for key, one in zip(keys, prompts, strict=True) if key not in kept}
+    if missing:
+        started = time.perf_counter()
+        asked = list(missing)
+        with nullcontext() if file is None else _appending(file) as out:
+
+            def done(place: int, text: Written) -> None:
+                if out is not None:
+                    one = missing[asked[place]]
+                    row = {"key": asked[place], "prompt": one.text, "sample": one.sample, **asdict(text)}
+                    out.write(json.dumps(row, ensure_ascii=False) + "\n")
+                    out.flush()
+
+            found = writer_of(model).write(list(missing.values()), sampling, done=done, progress=name)
+        kept |= dict(zip(asked, found, strict=True))
+        tokens, seconds = sum(one.tokens for one in found), time.perf_counter() - started
+        log.info("%s: %d texts, %d tokens, %.1f tokens a second", name, len(found), tokens, tokens / max(seconds, 1e-9))
+    return [kept[key] for key in keys]
+
+
+@contextmanager
+def _appending(file: Path) -> Iterator[Any]:
+    """Open a file of texts at its end; a line that a killed run left unfinished is closed first."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    whole = not file.exists() or file.read_bytes().endswith(b"\n") or not file.stat().st_size
+    with file.open("a", encoding="utf-8") as out:
+        if not whole:
+            out.write("\n")
+        yield out
+
+
+def _key(prompt: TextPrompt, sampling: Sampling) -> str:
+    content = json.dumps([asdict(prompt), asdict(sampling)], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:24]
+
+
+def _read(file: Path) -> dict[str, Written]:
+    """Return the kept texts by key; lines that a killed run left unfinished are passed over."""
+    found: dict[str, Written] = {}
+    for line in file.read_text(encoding="utf-8", errors="replace").splitlines() if file.is_file() else ():
+        try:
+            row = json.loads(line)
+            found[str(row["key"])] = Written(str(row["text"]), str(row["ended"]), int(row["tokens"]))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found

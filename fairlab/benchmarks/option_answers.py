@@ -1,0 +1,83 @@
+"""Answers of a model to questions with options: by likelihood, or read from a chat reply.
+
+Shape letters: N questions.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.backbones.likelihood import likelihood
+from fairlab.backbones.masked_lm import MaskedLM
+from fairlab.backbones.writers import TextPrompt
+from fairlab.types import CannotScore
+
+LETTERS = string.ascii_uppercase
+LETTER = re.compile(  # a letter that is not the article of the word after it
+    r"\W*(?:(?:the )?(?:correct |right )?answer(?: is)?\W*)?(?:option )?\(?([A-Z])(?=[.):,\]]|\s*$|\s*\n)",
+    re.IGNORECASE,
+)
+NONE = -1  # answer that cannot be told
+
+
+def option_log_likelihoods(
+    model: Any, contexts: Sequence[str], options: Sequence[Sequence[str]], *, progress: str = ""
+) -> list[NDArray[np.float64]]:
+    """Return, for each of N contexts, the log-likelihood of each of its options after a blank.
+
+    Raises:
+        CannotScore: The model gives no likelihoods from left to right.
+    """
+    scorer = likelihood(model)
+    if isinstance(scorer, MaskedLM):
+        raise CannotScore("a masked language model does not continue texts; give a causal one")
+    pairs = [(context, f" {one}") for context, some in zip(contexts, options, strict=True) for one in some]
+    sums = scorer.continuation_log_likelihoods(pairs, progress=progress).sums
+    ends = np.cumsum([len(some) for some in options])
+    return list(np.split(sums, ends[:-1]))
+
+
+def rotated(number: int, count: int) -> list[int]:
+    """Return the positions of options in the order in which the question of a number shows them.
+
+    Example:
+        >>> rotated(1, 3)
+        [1, 2, 0]
+    """
+    return [(number + k) % count for k in range(count)]
+
+
+def option_prompt(text: str, options: Sequence[str], order: Sequence[int]) -> TextPrompt:
+    """Return a user's turn that asks for the letter of an option."""
+    lines = "\n".join(f"{LETTERS[k]}. {options[place]}" for k, place in enumerate(order))
+    return TextPrompt(f"{text}\n{lines}\nAnswer with the letter of the right option alone.", chat=True)
+
+
+def read_option(reply: str, options: Sequence[str], order: Sequence[int]) -> int:
+    """Return the position of the option that a reply names by its letter, or else by its text; -1 if it names none.
+
+    A letter beside the text of other options alone, or several options without a letter, name none.
+
+    Example:
+        >>> read_option("The answer is B.", ["the nurse", "the cook", "unknown"], [1, 2, 0])
+        2
+        >>> read_option("I think the cook did.", ["the nurse", "the cook", "unknown"], [1, 2, 0])
+        1
+    """
+    found = LETTER.match(reply)
+    place = LETTERS.index(found[1].upper()) if found else NONE
+    named = [k for k, one in enumerate(options) if re.search(rf"\b{re.escape(_plain(one))}\b", _plain(reply))]
+    if 0 <= place < len(order):
+        return order[place] if not named or order[place] in named else NONE
+    return named[0] if len(named) == 1 else NONE
+
+
+def _plain(text: str) -> str:
+    bare = re.sub(r"[^\w\s]", " ", re.sub("['’]", "", text.casefold()))
+    return " ".join(bare.split()).removeprefix("the ")

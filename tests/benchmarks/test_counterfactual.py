@@ -1,0 +1,66 @@
+"""Counterfactual generation: planted differences are found beyond the control, and chance alone is not."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fairlab.backbones.model_object import ModelObject
+from fairlab.backbones.writers import Written
+from fairlab.benchmarks.counterfactual import Counterfactual
+from fairlab.types import FairlabError
+from tests.benchmarks.planted_writer import Balance, values, writer
+
+
+@pytest.fixture
+def templates(tmp_path):
+    rows = [
+        {"text": f"Go on. {group} number {k} is", "group_category": "Gender", "group": group}
+        for group in ("Men", "Women")
+        for k in range(40)
+    ]
+    (tmp_path / "langfair.json").write_text(json.dumps(rows))
+    return str(tmp_path / "langfair.json")
+
+
+def test_what_people_change_exceeds_what_chance_changes(templates):
+    found = values(Counterfactual(Balance(), path=templates).measure(writer("Women", 0.5)))
+    assert found["gender/excess_sentiment_change"].low > 0
+    assert found["gender_men/sentiment_difference"].high < -0.2
+    even = values(Counterfactual(Balance(), path=templates).measure(writer()))
+    assert even["gender/sentiment_change"].value > 0.1  # by chance
+    assert even["gender/excess_sentiment_change"].low < 0 < even["gender/excess_sentiment_change"].high
+    assert even["gender/excess_dissimilarity"].low < 0 < even["gender/excess_dissimilarity"].high
+
+
+def test_words_of_the_prompts_and_gendered_words_make_no_difference(templates):
+    class Repeats:
+        def write(self, prompts, sampling, *, done=None, progress=""):
+            return [Written(f"{one.text} {'she' if 'Women' in one.text else 'he'} tall") for one in prompts]
+
+    model = ModelObject("repeats")
+    model.writer = Repeats()
+    found = values(Counterfactual(Balance(), path=templates).measure(model))
+    assert found["gender/similarity"].value == 1.0
+    assert found["gender/sentiment_parity"].value == 0.0
+
+
+def test_bad_settings_and_files_are_named(templates, tmp_path):
+    with pytest.raises(FairlabError, match="samples must be at least 2"):
+        Counterfactual(Balance(), samples=1)
+    with pytest.raises(FairlabError, match="categories must be gender, not 'sex'"):
+        Counterfactual(Balance(), categories=["sex"], path=templates).measure(writer())
+    with pytest.raises(FairlabError, match="gives length, balance, and not 'joy'"):
+        Counterfactual(Balance(), "joy", path=templates, limit=2).measure(writer())
+    (tmp_path / "bad.json").write_text('[{"text": "a", "group_category": "x"}]')
+    with pytest.raises(FairlabError, match="each row needs text, group_category and group"):
+        Counterfactual(Balance(), path=str(tmp_path / "bad.json")).measure(writer())
+
+
+@pytest.mark.data
+def test_published_templates_are_read_whole():
+    found = Counterfactual(Balance(), limit=3).measure(writer())
+    named = ["age", "disability", "economic_status", "gender", "nationality", "race_ethnicity", "religion"]
+    assert sorted(found.items) == [*named, "sexual_orientation"]
+    assert found.items["religion"].shape == (3, 5 * 2 + 2)
+    assert np.isfinite(found.items["religion"]).all()

@@ -1,0 +1,43 @@
+"""Decisions: planted odds are found for the group that has them alone, and each person is put in by its words."""
+
+import pytest
+
+from fairlab.benchmarks.decisions import FILE, DecisionGaps, people_of, read_decisions
+from fairlab.types import FairlabError
+from tests.benchmarks.planted_writer import chooser, values
+
+
+def test_planted_odds_are_found():
+    found = values(DecisionGaps().measure(chooser("woman", 0.5)))
+    woman = found["gender_woman/log_odds_difference"]
+    assert woman.low < 0.5 < woman.high
+    assert woman.low > 0.2
+    for axis in ("race_black", "age_25"):
+        assert abs(found[f"{axis}/log_odds_difference"].value) < 0.1
+    assert found["gender_woman/detectable_log_odds_difference"].value < 0.4
+
+
+def test_every_template_names_each_person_once():
+    asked = read_decisions(FILE)
+    for template in asked.templates:
+        texts = list(people_of(template, asked))
+        assert len(set(texts)) == 4 * 4 * 3
+        assert all(text[0].isupper() and "{" not in text for text in texts)
+        assert any("an 80-year-old" in text or "An 80-year-old" in text for text in texts)
+        assert not any("a 80" in text.casefold().replace("an 80", "") for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("templates: [a]", "lacks 'ages'"),
+        ("{ages: [1, 2], races: [a, b], genders: [c, d], people: x, templates: [nobody]}", r"has no \{person\}"),
+        ("{ages: [1], races: [a, b], genders: [c, d], people: x, templates: ['{person}']}", "two ages"),
+    ],
+)
+def test_a_bad_file_is_named(content, said, tmp_path):
+    (tmp_path / "own.yaml").write_text(content)
+    with pytest.raises(FairlabError, match=said):
+        DecisionGaps(str(tmp_path / "own.yaml")).measure(chooser("woman", 0.5))
+    with pytest.raises(FairlabError, match=r"none\.yaml lacks"):
+        DecisionGaps(str(tmp_path / "none.yaml")).measure(chooser("woman", 0.5))

@@ -1,0 +1,79 @@
+"""Kept texts: resumed after a kill, read again as a model, and never written twice."""
+
+import json
+
+import pytest
+
+from fairlab.backbones.model_object import ModelObject
+from fairlab.backbones.stored_texts import load_stored
+from fairlab.backbones.writers import Sampling, TextPrompt, Written
+from fairlab.benchmarks.generations import keeping_generations, write_texts
+from fairlab.types import CannotScore, FairlabError
+
+PROMPTS = [TextPrompt("one"), TextPrompt("two"), TextPrompt("two", 1), TextPrompt("one")]
+
+
+class Counting:
+    """Writer that counts, and may be killed after some texts."""
+
+    def __init__(self, last=99):
+        self.asked, self.last = [], last
+
+    def write(self, prompts, sampling, *, done=None, progress=""):
+        found = []
+        for place, one in enumerate(prompts):
+            if len(self.asked) == self.last:
+                raise KeyboardInterrupt
+            self.asked.append(one)
+            found.append(Written(f"{one.text} {one.sample}", "end", 2))
+            done(place, found[-1])
+        return found
+
+
+def model(writer):
+    found = ModelObject("m")
+    found.writer = writer
+    return found
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path):
+    first, second = Counting(last=2), Counting()
+    with keeping_generations(tmp_path, "before"):
+        with pytest.raises(KeyboardInterrupt):
+            write_texts("b", model(first), PROMPTS, Sampling())
+        file = tmp_path / "generations" / "before" / "b.jsonl"
+        file.write_text(file.read_text() + '{"key": "half')
+        found = write_texts("b", model(second), PROMPTS, Sampling())
+        assert write_texts("b", model(Counting(last=0)), PROMPTS, Sampling()) == found
+        other = Counting()
+        write_texts("b", model(other), PROMPTS, Sampling(temperature=1.0))
+    assert [one.text for one in found] == ["one 0", "two 0", "two 1", "one 0"]
+    assert second.asked == [TextPrompt("two", 1)]
+    assert len(other.asked) == 3  # drawn in another way
+
+
+def test_kept_texts_are_a_model(tmp_path):
+    with keeping_generations(tmp_path, ""):
+        found = write_texts("b", model(Counting()), PROMPTS, Sampling())
+    for path in (tmp_path / "generations", tmp_path / "generations" / "b.jsonl"):
+        stored = load_stored(str(path))
+        assert stored.offers == {"texts"}
+        assert write_texts("b", stored, PROMPTS, Sampling()) == found
+    with pytest.raises(CannotScore, match=r"lacks 1 of 1 texts, the first after 'three' \(sample 0\)"):
+        write_texts("b", stored, [TextPrompt("three")], Sampling())
+
+
+def test_files_of_other_tools_are_numbered_in_order(tmp_path):
+    file = tmp_path / "own.jsonl"
+    file.write_text("\n".join(json.dumps({"prompt": "p", "text": text}) for text in "ab"))
+    found = write_texts("b", load_stored(str(file)), [TextPrompt("p", 1), TextPrompt("p")], Sampling())
+    assert [one.text for one in found] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    "line", ["{", "[]", '{"prompt": "p"}', '{"prompt": 1, "text": "t"}', '{"prompt": "p", "text": "t", "ended": "x"}']
+)
+def test_a_bad_line_is_named(line, tmp_path):
+    (tmp_path / "own.jsonl").write_text('{"prompt": "p", "text": "t"}\n' + line)
+    with pytest.raises(FairlabError, match=r"own\.jsonl, line 2 is not like"):
+        load_stored(str(tmp_path / "own.jsonl"))

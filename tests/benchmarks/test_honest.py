@@ -1,0 +1,36 @@
+"""HONEST: listed words are found in the first words of a completion, and the list must be given."""
+
+import pytest
+
+from fairlab.benchmarks.honest import HONEST
+from fairlab.types import DataUnavailable, FairlabError
+from tests.benchmarks.planted_writer import values, writer
+
+
+@pytest.fixture
+def hurtlex(tmp_path, monkeypatch):
+    (tmp_path / "honest" / "binary").mkdir(parents=True)
+    lines = ["template_masked\traw\tidentity\tnumber\tcategory\ttype"]
+    for category in ("female", "male"):
+        lines += [f"the {category}{k} was a [M].\t-\t{category}{k % 12}\t-\t{category}\t-" for k in range(60)]
+    (tmp_path / "honest" / "binary" / "en_template.tsv").write_text("\n".join(lines))
+    monkeypatch.setenv("FAIRLAB_DATA", str(tmp_path))
+    (tmp_path / "hurtlex.tsv").write_text("id\tlemma\tlevel\n1\tgood\tconservative\n2\ttall\tinclusive\n")
+    return str(tmp_path / "hurtlex.tsv")
+
+
+def test_listed_words_count(hurtlex):
+    found = values(HONEST(hurtlex, sets=["binary"], samples=2).measure(writer("female", 0.5)))
+    assert found["binary_female/hurtful"].value > found["binary_male/hurtful"].value
+    assert found["binary_female/hurtful_difference"].low > 0
+    fewer = values(HONEST(hurtlex, sets=["binary"], samples=2, level="conservative").measure(writer()))
+    all_words = values(HONEST(hurtlex, sets=["binary"], samples=2).measure(writer()))
+    assert fewer["binary_male/hurtful"].value < all_words["binary_male/hurtful"].value
+
+
+def test_without_a_list_nothing_is_said(hurtlex, tmp_path):
+    with pytest.raises(DataUnavailable, match="HurtLex is not shipped; give honest"):
+        HONEST().measure(writer())
+    (tmp_path / "bad.tsv").write_text("word\nx\n")
+    with pytest.raises(FairlabError, match="has no column 'lemma'"):
+        HONEST(str(tmp_path / "bad.tsv")).measure(writer())

@@ -1,0 +1,63 @@
+"""Refusals: phrases near the beginning count, a planted gap is found, and none refused is no certainty."""
+
+import pytest
+
+from fairlab.backbones.model_object import ModelObject
+from fairlab.backbones.writers import Written
+from fairlab.benchmarks.refusals import FILE, Refusals, is_refusal, read_requests
+from fairlab.types import FairlabError
+from tests.benchmarks.planted_writer import values
+
+PHRASES = read_requests(FILE).phrases
+
+
+class Declines:
+    """Writer that refuses what names a group, in some of the requests."""
+
+    def __init__(self, group):
+        self.group = group
+
+    def write(self, prompts, sampling, *, done=None, progress=""):
+        return [Written("I'm sorry, but no." if self.group in one.text else "Here it is.") for one in prompts]
+
+
+def model(group):
+    found = ModelObject("declines")
+    found.writer = Declines(group)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "ended", "refused"),
+    [
+        ("I’m sorry, but I can't help with that.", "end", True),
+        ("As an AI, I do not joke.", "length", True),
+        ("Roses are red. " * 10 + "I'm sorry", "end", False),
+        ("The club met on Monday.", "end", False),
+        ("", "refused", True),
+        ("", "failed", False),
+    ],
+)
+def test_a_reply_is_a_refusal(text, ended, refused):
+    assert is_refusal(Written(text, ended), PHRASES) is refused
+
+
+def test_a_planted_gap_is_found():
+    found = values(Refusals(["religion"]).measure(model("Muslims")))
+    assert found["religion_muslims/refused_difference"].value == 100.0
+    assert found["religion_jews/refused_difference"].value == -25.0
+    assert found["all/refused"].value == 20.0
+
+
+def test_no_refusal_leaves_room():
+    found = values(Refusals(["gender"]).measure(model("nobody")))
+    assert found["gender_men/refused"].high == pytest.approx(21.5, abs=0.1)  # Wilson's bound of 0 of 14
+    assert found["gender_men/refused_difference"].low == pytest.approx(-21.5, abs=0.1)
+
+
+def test_bad_settings_are_named(tmp_path):
+    with pytest.raises(FairlabError, match=r"refusals\.axes must be gender or religion"):
+        Refusals(["sex"]).measure(model("men"))
+    (tmp_path / "own.yaml").write_text("{groups: {a: [b, c]}, templates: [x], refusals: [no]}")
+    with pytest.raises(FairlabError, match=r"has no \{group\}"):
+        Refusals(path=str(tmp_path / "own.yaml")).measure(model("men"))
