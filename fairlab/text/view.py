@@ -24,7 +24,9 @@ _UNUSUAL = re.compile(
     |(?<=\A[-–—#])  # at the start of a text
     |(?<=\w-)(?=\s|\Z)|(?<=\s-)\w|(?<=[^\w\s]--)\w  # at one end of a word
     |(?<=\w\w\.)[A-Z]|(?<=\w[!?;)"(])\w|(?<=\w\$)  # between two words
-    |(?<=/)\ ?[hHsSmM])  # between two pronouns
+    |(?<=/)\ ?[bBgGhHsSmM])  # between two pronouns
+    |\A(?:S\ HE|S\ he|H\ (?:ER|er|IS|is|E|e))\b  # a large first letter
+    |(?<=\A\d)[\d.%]*[,;]["A-Za-z]  # a cell of a number
     """,
     re.VERBOSE,
 )
@@ -155,6 +157,8 @@ def _is_bare(text: str) -> bool:
 
     Such a text is read unchanged; this is faster to tell than with a pattern, and true of most sentences.
     """
+    if (text[1:2] == " " and text[0] in "SH") or text[:1].isdigit():  # a large first letter or a cell, perhaps
+        return False
     if not text.isascii() or text.encode().translate(None, _USUAL) or "  " in text:
         return False
     first = text.find(".")

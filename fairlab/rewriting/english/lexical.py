@@ -19,7 +19,14 @@ from fairlab.rewriting.english.given_names import (
     whole_name,
     without_role,
 )
-from fairlab.rewriting.english.lexical_actions import Action, WithAccents, join_alternatives, surfaces
+from fairlab.rewriting.english.lexical_actions import (
+    Action,
+    WithAccents,
+    join_alternatives,
+    listed_form,
+    say_alternatives_once,
+    surfaces,
+)
 from fairlab.rewriting.english.lexical_agreement import MODALS, agree
 from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.rewriting.english.pieces import piece_spans, split_words, with_gaps
@@ -78,14 +85,13 @@ class LexicalRules:
         """Return the action for every spelling of every single-word form, and for the first words of longer ones."""
         table: dict[str, Action] = {}
         for first in self.longer:
-            for surface in surfaces(first):
-                table[surface] = Action("longer", "", Sense(NEUTRAL, None))
+            table |= dict.fromkeys(surfaces(first), Action("longer", "", Sense(NEUTRAL, None)))
         for term, senses in self.vocabulary.senses.items():
             if len(word_pieces(term)) != 1:
                 continue
             sense = senses[0]
             target = goal(sense.attribute)
-            for surface in surfaces(_listed(self.vocabulary, sense, term)):
+            for surface in surfaces(listed_form(self.vocabulary, sense, term)):
                 action = self._action(surface, sense, target)
                 if action is not None and (surface not in table or table[surface].kind == "longer"):
                     kind = f"longer {action.kind}" if term in self.longer else action.kind
@@ -153,7 +159,8 @@ class LexicalRules:
         spans = piece_spans(pieces) if kept or (view and not view.is_unchanged) else []
         if kept:
             hits = [place for place in hits if not any(start <= spans[place][0] < end for start, end in kept)]
-        if target and ("/" in text or " or " in text.lower()):
+        alternatives = target and ("/" in text or " or " in text.lower())
+        if alternatives:
             hits = join_alternatives(pieces, spans, hits, table)
         hyphens = "-" in text
         for place, action in [(place, table[pieces[place]]) for place in hits]:
@@ -161,6 +168,8 @@ class LexicalRules:
                 pieces[place] = action.new
             elif action.kind != "same" and pieces[place]:  # empty: part of a longer term that has been rewritten
                 work.turn(place, action)
+        if alternatives:
+            say_alternatives_once(pieces, hits)
         if view is None or view.is_unchanged:
             return "".join(pieces)
         return view.write(
@@ -245,7 +254,7 @@ class _Work:
     def _turn_ambiguous(self, place: int, action: Action) -> None:
         found, goal = self.pieces[place], action.new
         gap = self.gap(place + 1)
-        if gap == ") " and self.gap(place - 1).endswith("("):  # (her) bag
+        if gap in (") ", "' ", '" ') and self.gap(place - 1)[-1:] == gap[0].replace(")", "("):  # (her) bag, 'her' bag
             gap = " "
         case = case_by_neighbours(found.lower(), gap, self.word(place + 2).lower(), self.word(place + 4).lower())
         row = self.rules.vocabulary.pronouns[case]
@@ -389,11 +398,3 @@ class _Work:
         if self.pieces[first][:1].isupper() and (first == 0 or self.gap(first - 1)[:1] in ".!?"):
             self.pieces[last + 2] = following[:1].upper() + following[1:]
         return ""
-
-
-def _listed(vocabulary: Vocabulary, sense: Sense, term: str) -> str:
-    if sense.entry is None:
-        return vocabulary.names[term].name
-    column = vocabulary.column(sense.attribute)
-    form = sense.entry.forms[column]
-    return form if form.casefold() == term else term

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from fairlab.rewriting.english.edits import BETWEEN_ALTERNATIVES
 from fairlab.rewriting.english.everybody import ALTERNATIVE
-from fairlab.rewriting.english.vocabulary import Sense
+from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.folding import unaccented
 from fairlab.text.words import match_case
 
@@ -36,6 +37,36 @@ class WithAccents:
 def surfaces(form: str) -> set[str]:
     """Return the spellings of a form: as listed, in lower case, capitalised, in capitals."""
     return {form, form.lower(), form[:1].upper() + form[1:], form.upper()}
+
+
+def listed_form(vocabulary: Vocabulary, sense: Sense, term: str) -> str:
+    """Return the listed spelling of a case-folded term in a sense."""
+    if sense.entry is None:
+        return vocabulary.names[term].name
+    column = vocabulary.column(sense.attribute)
+    form = sense.entry.forms[column]
+    return form if form.casefold() == term else term
+
+
+def say_alternatives_once(pieces: list[str], hits: list[int]) -> None:
+    """Empty the second one of two alternatives that are the same word now, and the separator: *mom/dad*.
+
+    Args:
+        pieces: Words and separators of the rewritten text.
+        hits: Indices of its listed words.
+    """
+    for hit in hits:
+        for first, last in ((hit - step, hit) for step in (2, 4, 6)):
+            _say_once(pieces, first, last)
+        for first, last in ((hit, hit + step) for step in (2, 4, 6)):
+            _say_once(pieces, first, last)
+
+
+def _say_once(pieces: list[str], first: int, last: int) -> None:
+    if first < 0 or last >= len(pieces) or not pieces[last] or pieces[first].casefold() != pieces[last].casefold():
+        return
+    if BETWEEN_ALTERNATIVES.fullmatch("".join(pieces[first + 1 : last])):
+        pieces[first + 1 : last + 1] = [""] * (last - first)
 
 
 def join_alternatives(
