@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from itertools import compress
 
 from fairlab.rewriting.english.agreement import article, possessive
-from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.casing import may_be_read_in_another_case, read_cased
 from fairlab.rewriting.english.edits import recase
 from fairlab.rewriting.english.given_names import (
     BEFORE_FIRST_NAMES,
@@ -130,7 +130,7 @@ class LexicalRules:
 
     def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
-        if is_plain(text) and not (text.isupper() or text.islower()):
+        if is_plain(text) and not may_be_read_in_another_case(text):
             return self._run_read(text, None, table, target, source)
         view = read_cased(text)
         return self._run_read(view.text, view, table, target, source)
