@@ -32,6 +32,8 @@ _UNUSUAL = re.compile(
 )
 # Characters that need no cleaning in any place, and a full stop, which needs none before a blank and at the end.
 _USUAL = (string.ascii_letters + string.digits + " ,':.").encode()
+# Signs at which the words of an ASCII text may be parted or joined.
+_JOINING = ("<", "&", "\\", "[", "_", "-\n", "-\r", "- ")
 # Parts of words without meaning: a hyphen at the end of a line, and invisible characters.
 _UNSEEN = re.compile(r"[-\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
@@ -169,6 +171,15 @@ def _is_bare(text: str) -> bool:
 def is_plain(text: str) -> bool:
     """Return whether a quick check shows that a text can be read unchanged."""
     return _is_bare(text) or (_UNUSUAL.search(text) is None and "  " not in text and text.strip(" ") == text)
+
+
+def may_join_words(text: str) -> bool:
+    """Return whether the words of a text may be others once it is read without markup and layout."""
+    return (
+        not text.isascii()
+        or any(map(text.__contains__, _JOINING))
+        or (text[:2] == "H " or "\nH " in text)  # a large first letter
+    )
 
 
 @lru_cache(maxsize=64)

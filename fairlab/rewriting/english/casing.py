@@ -18,6 +18,7 @@ from fairlab.text.view import View, read_view
 FEWEST = 3  # minimum number of words for changing the case of a paragraph: shorter ones are acronyms or labels
 SHORTEST_HEADLINE = 5  # minimum number of words of a headline; shorter ones are names and titles of works
 _WORD = re.compile(r"[^\W\d_]+")
+_SMALL = re.compile(" [a-z]{4}")  # a longer word in small letters
 _STARTS = re.compile(r"(?:^|[.!?…]['\")\]]* |\u2029)[\"'(\[]*([^\W\d_])")
 _TITLES = BEFORE_SURNAMES - frozenset("major general von van de da do dos das del della di du la le al bin ibn".split())
 _TITLES |= frozenset("san santa".split())
@@ -88,7 +89,7 @@ def _capitalised(new: str, first: str) -> str:
 
 def _is_headline(text: str) -> bool:
     """Return whether a paragraph is written like *Woman Sues Hospital after Losing Her Husband*."""
-    if text[-1:] in ".,:;" or '"' in text or text.count(" ") < SHORTEST_HEADLINE - 1:
+    if text[-1:] in ".,:;" or text.count(" ") < SHORTEST_HEADLINE - 1 or _SMALL.search(text) or '"' in text:
         return False
     words = [word for word in text.split(" ") if word[:1].isalpha()]
     longer = [word for word in words if len(word) > 3]

@@ -35,7 +35,7 @@ from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import fold
-from fairlab.text.view import Edit, View, is_plain
+from fairlab.text.view import Edit, View, is_plain, may_join_words
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
@@ -64,6 +64,14 @@ class LexicalRules:
                 self.longer.setdefault(pieces[0], []).append((pieces, term))
         for terms in self.longer.values():
             terms.sort(key=lambda item: -len(item[0]))
+        self.folded = dict.fromkeys(word_pieces(term)[0] for term in vocabulary.senses)
+        # Words in small letters that may need a capital in order to be rewritten.
+        self.capitalised = {
+            piece
+            for term, senses in vocabulary.senses.items()
+            if any(sense.pos in ("name", "title") for sense in senses)
+            for piece in word_pieces(term)
+        }
         self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
 
     def rewrite(self, text: str, target: str, source: str | None = None) -> str:
@@ -130,18 +138,27 @@ class LexicalRules:
 
     def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
+        words = split_words(text)
+        read = self.folded if text.islower() else table  # names in small letters get their capitals back
+        if read.keys().isdisjoint(words) and not may_join_words(text):
+            return text
+        if text.islower() and self.capitalised.isdisjoint(words) and is_plain(text):
+            return self._run_read(text, words, None, table, target, source).lower()
         if is_plain(text) and not may_be_read_in_another_case(text):
-            return self._run_read(text, None, table, target, source)
+            return self._run_read(text, words, None, table, target, source)
         view = read_cased(text)
-        return self._run_read(view.text, view, table, target, source)
+        return self._run_read(view.text, split_words(view.text), view, table, target, source)
 
     def _run_read(
-        self, text: str, view: View | None, listed: Mapping[str, Action], target: str, source: str | None
+        self,
+        text: str,
+        words: list[str],
+        view: View | None,
+        listed: Mapping[str, Action],
+        target: str,
+        source: str | None,
     ) -> str:
         """Return the original form of a text as it is read, rewritten; no view means that it is read unchanged."""
-        words = split_words(text)
-        if text.isascii() and listed.keys().isdisjoint(words):  # cheaper than the following search
-            return view.original if view else text
         table = listed if text.isascii() or all(map(str.isascii, words)) else WithAccents(listed)
         hits = list(compress(range(0, 2 * len(words), 2), map(table.__contains__, words)))
         if not hits:
