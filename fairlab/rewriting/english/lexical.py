@@ -6,7 +6,7 @@ shows a verb, and words with another sense change only if a neighbour shows the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import compress
 
 from fairlab.rewriting.english.agreement import article, possessive
@@ -21,16 +21,16 @@ from fairlab.rewriting.english.given_names import (
 )
 from fairlab.rewriting.english.lexical_actions import (
     Action,
+    Actions,
     WithAccents,
     join_alternatives,
-    listed_form,
+    longer_terms,
     say_alternatives_once,
-    surfaces,
 )
 from fairlab.rewriting.english.lexical_agreement import MODALS, agree
 from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.rewriting.english.pieces import piece_spans, split_words, with_gaps
-from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, SUBJECT, case_by_neighbours
+from fairlab.rewriting.english.pronouns import NOT_POSSESSED, case_by_neighbours
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.cleaning import PARAGRAPH
@@ -56,14 +56,8 @@ class LexicalRules:
     def __init__(self, vocabulary: Vocabulary, *, swap_names: bool, keep_quotations: bool) -> None:
         self.vocabulary, self.swap_names, self.keep_quotations = vocabulary, swap_names, keep_quotations
         self.tables: dict[tuple[str, str | None], dict[str, Action]] = {}
-        # Multi-word terms by their first word, longest first.
-        self.longer: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-        for term in vocabulary.senses:
-            pieces = word_pieces(term)
-            if len(pieces) > 1:
-                self.longer.setdefault(pieces[0], []).append((pieces, term))
-        for terms in self.longer.values():
-            terms.sort(key=lambda item: -len(item[0]))
+        self.longer = longer_terms(vocabulary)
+        self.actions = Actions(vocabulary, self.longer, swap_names=swap_names)
         self.folded = dict.fromkeys(word_pieces(term)[0] for term in vocabulary.senses)
         # Words in small letters that may need a capital in order to be rewritten.
         self.capitalised = {
@@ -72,13 +66,12 @@ class LexicalRules:
             if any(sense.pos in ("name", "title") for sense in senses)
             for piece in word_pieces(term)
         }
-        self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
 
     def rewrite(self, text: str, target: str, source: str | None = None) -> str:
         """Return ``text`` with all mentions, or those of the attribute ``source``, rewritten to ``target``."""
         table = self.tables.get((target, source))
         if table is None:
-            table = self._table(lambda attribute: target if source in (None, attribute) else attribute)
+            table = self.actions.table(lambda attribute: target if source in (None, attribute) else attribute)
             self.tables[target, source] = table
         return self._run(text, table, target, source)
 
@@ -86,55 +79,8 @@ class LexicalRules:
         """Return ``text`` with every attribute replaced by its value in ``other``."""
         table = self.tables.get(("", None))
         if table is None:
-            table = self.tables["", None] = self._table(lambda attribute: other.get(attribute, attribute))
+            table = self.tables["", None] = self.actions.table(lambda attribute: other.get(attribute, attribute))
         return self._run(text, table, "")
-
-    def _table(self, goal: Callable[[str], str]) -> dict[str, Action]:
-        """Return the action for every spelling of every single-word form, and for the first words of longer ones."""
-        table: dict[str, Action] = {}
-        for first in self.longer:
-            table |= dict.fromkeys(surfaces(first), Action("longer", "", Sense(NEUTRAL, None)))
-        for term, senses in self.vocabulary.senses.items():
-            if len(word_pieces(term)) != 1:
-                continue
-            sense = senses[0]
-            target = goal(sense.attribute)
-            for surface in surfaces(listed_form(self.vocabulary, sense, term)):
-                action = self._action(surface, sense, target)
-                if action is not None and (surface not in table or table[surface].kind == "longer"):
-                    kind = f"longer {action.kind}" if term in self.longer else action.kind
-                    table[surface] = action._replace(kind=kind, neutral=sense.attribute == NEUTRAL)
-        return table
-
-    def _action(self, surface: str, sense: Sense, target: str) -> Action | None:
-        if sense.attribute == target:
-            return Action("same", "", sense) if target != NEUTRAL and sense.pos != "name" else None
-        if sense.pos == "pronoun":
-            return self._pronoun_action(surface, sense, target)
-        if sense.pos == "name":
-            return Action("name", "", sense) if surface[:1].isupper() and self.swap_names else None
-        if sense.entry is None or (sense.attribute == NEUTRAL and surface.casefold() not in self.returning):
-            return None
-        listed = sense.entry.forms[self.vocabulary.column(sense.attribute)]
-        new = recase(surface, listed, self.vocabulary.form(sense.entry, target))
-        if sense.pos == "title":
-            return Action("title", new, sense) if surface[:1].isupper() else None
-        return Action("word", new, sense)
-
-    def _pronoun_action(self, surface: str, sense: Sense, target: str) -> Action | None:
-        if surface == "US":
-            return None
-        if surface.casefold() in AMBIGUOUS:
-            return Action("ambiguous", target, sense)
-        column = self.vocabulary.column(sense.attribute)
-        for case, row in self.vocabulary.pronouns.items():
-            if row.forms[column].casefold() == surface.casefold() or (
-                case == "reflexive" and surface.casefold() == "themselves"
-            ):
-                changes_number = case == SUBJECT and (sense.attribute == NEUTRAL) != (target == NEUTRAL)
-                new = match_case(surface, self.vocabulary.form(row, target))
-                return Action("subject" if changes_number else "plain", new, sense)
-        return None
 
     def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
@@ -176,7 +122,7 @@ class LexicalRules:
         spans = piece_spans(pieces) if kept or (view and not view.is_unchanged) else []
         if kept:
             hits = [place for place in hits if not any(start <= spans[place][0] < end for start, end in kept)]
-        alternatives = target and ("/" in text or " or " in text.lower())
+        alternatives = target and ("/" in text or " or " in text or " OR " in text)
         if alternatives:
             hits = join_alternatives(pieces, spans, hits, table)
         hyphens = "-" in text
