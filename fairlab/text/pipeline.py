@@ -194,7 +194,7 @@ def name_entities(doc: Any) -> Any:
     return doc
 
 
-def part(doc: Any, offsets: Collection[int]) -> Any:
+def parse_parted(doc: Any, offsets: Collection[int]) -> Any:
     """Return a document parsed again, with a token that begins at each of some offsets.
 
     Args:

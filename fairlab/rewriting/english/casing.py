@@ -103,18 +103,21 @@ def _is_headline(text: str) -> bool:
 
 def _headline_in_sentence_case(text: str) -> str:
     """Return a headline with small first letters of the words in the dictionary that are no part of a name."""
-    letters, last = list(text), -1  # the end of the last word that keeps its capital
-    matches = list(_WORD.finditer(text))
-    names = [_keeps_capital(match[0]) for match in matches]
+    letters, matches = list(text), list(_WORD.finditer(text))
+    kept = [_keeps_capital(match[0]) for match in matches]
     for number, match in enumerate(matches[1:], start=1):
-        word, start = match[0].lower(), match.start()
-        title = (word in _TITLES or word in BEFORE_FIRST_NAMES) and names[number + 1 : number + 2] == [True]
-        surname = names[number - 1] and start == last + 1 and text[last] == " " and _is_surname(word)
-        if names[number] or title or surname:
-            last = match.end()
-        else:
-            letters[start] = letters[start].lower()
+        word, before = match[0].lower(), matches[number - 1]
+        title = (word in _TITLES or word in BEFORE_FIRST_NAMES) and kept[number + 1 : number + 2] == [True]
+        beside = text[before.end() : match.start()] == " "
+        if not (kept[number] or title or (beside and _is_first_name(before[0]) and _is_surname(word))):
+            letters[match.start()] = letters[match.start()].lower()
     return "".join(letters)
+
+
+def _is_first_name(word: str) -> bool:
+    """Return whether a word is a first name and seldom anything else."""
+    known = find_name(word)
+    return known is not None and not known.other_sense
 
 
 def _keeps_capital(word: str) -> bool:

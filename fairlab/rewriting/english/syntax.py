@@ -8,7 +8,7 @@ from typing import Any
 from fairlab.rewriting.english.agreement import PLURAL, SINGULAR, is_third_person, takes_have
 from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.text.folding import unaccented
-from fairlab.text.pipeline import name_entities, parse, part
+from fairlab.text.pipeline import name_entities, parse, parse_parted
 from fairlab.text.view import View
 
 SUBJECTS = ("nsubj", "nsubjpass", "expl")
@@ -63,7 +63,7 @@ class Syntax:
         """
         offsets = {offset for start, end in spans for offset in self._joints(start, end)}
         if offsets:
-            self._read(part(self.doc, offsets))
+            self._read(parse_parted(self.doc, offsets))
 
     def _joints(self, start: int, end: int) -> Iterator[int]:
         """Yield the boundaries of a word that are within a token, except at a full stop, apostrophe or hyphen."""

@@ -60,7 +60,7 @@ def test_entity_mode_finds_a_person_beside_a_sign():
 def test_headlines_keep_the_capitals_of_names():
     read = read_cased("Senator Mary Smith Tells Florida She Will Leave Her Job").text
     assert read == "Senator Mary Smith tells Florida she will leave her job"
-    for text in ("The Man Who Shot Liberty Valance", "Harry Potter and His Girl", "She Left Her Job at once today"):
+    for text in ("The Man Who Shot Liberty Valance", "She Left Her Job at once today"):
         assert read_cased(text).text == text
 
 
