@@ -24,7 +24,8 @@ _UNUSUAL = re.compile(
     |(?<=\A[-–—#])  # at the start of a text
     |(?<=\w-)(?=\s|\Z)|(?<=\s-)\w|(?<=[^\w\s]--)\w  # at one end of a word
     |(?<=\w\w\.)[A-Z]|(?<=\w[!?;)"(])\w|(?<=\w\$)  # between two words
-    |(?<=/)\ ?[bBgGhHsSmM])  # between two pronouns
+    |(?<=/)\ ?[bBgGhHsSmM]  # between two pronouns
+    |(?<=\ \#)\w+(?:\ +\#\w+)*\ *\Z)  # before tags at the end
     |\A(?:S\ HE|S\ he|H\ (?:ER|er|IS|is|E|e))\b  # a large first letter
     |(?<=\A\d)[\d.%]*[,;]["A-Za-z]  # a cell of a number
     """,
