@@ -2,7 +2,7 @@
 
 Sentences are drawn by chance from sixteen published sources, the same number of each; each is rewritten as a whole to
 one attribute of an axis, or one person of it. Seconds are of the processor, on one thread, medians of interleaved
-repeats. Both ways must give the same texts.
+repeats. Both ways must give the same texts. The lexical mode parses nothing, so only its own speed is told.
 
     FAIRLAB_DATA=... python perf/rewriting_speed.py [--each 60] [--repeats 3] [--write]
 """
@@ -16,7 +16,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,15 @@ def ways(texts: Sequence[str]) -> dict[str, tuple[int, Callable[[], list[str]], 
     return found
 
 
+def lexically(texts: Sequence[str]) -> dict[str, Callable[[], list[str]]]:
+    """By what is done, rewriting by neighbouring words."""
+    rewriters = {axis: RuleRewriter(load_lexicon(axis), mode="lexical") for axis in TARGETS}
+    return {
+        f"lexical, {axis}, whole text to {target}": partial(rewriters[axis].rewrite_all, texts, [target] * len(texts))
+        for axis, target in TARGETS.items()
+    }
+
+
 def measure(each: int, repeats: int) -> dict[str, Any]:
     """Sentences per second of processor time, both ways, and whether they give the same."""
     texts = [text for source in SOURCES for _, text in random.Random(source).sample(sentences(source), each)]
@@ -107,7 +116,16 @@ def measure(each: int, repeats: int) -> dict[str, Any]:
             "ratios": [min(ratios), max(ratios)],
             "equal": equal,
         }
-    return {"machine": machine(), "repeats": repeats, "ways": found}
+    lexical = {}
+    for name, run in lexically(texts).items():
+        run()  # builds its tables
+        times = []
+        for _ in range(max(repeats, 5)):
+            started = time.process_time()
+            run()
+            times.append(time.process_time() - started)
+        lexical[name] = {"texts": len(texts), "ours": len(texts) / statistics.median(times)}
+    return {"machine": machine(), "repeats": repeats, "ways": found, "lexical": lexical}
 
 
 def table(record: dict[str, Any]) -> str:
@@ -118,6 +136,8 @@ def table(record: dict[str, Any]) -> str:
         ratio = f"{one['ratio']:.1f} ({low:.1f} to {high:.1f})"
         same = "yes" if one["equal"] else "no"
         rows.append([name, str(one["texts"]), f"{one['plain']:,.0f}", f"{one['ours']:,.0f}", ratio, same])
+    for name, one in record.get("lexical", {}).items():
+        rows.append([name, str(one["texts"]), "", f"{one['ours']:,.0f}", "", ""])
     where = f"{record['machine']['processor']}, one thread, medians of {record['repeats']} interleaved repeats."
     return "\n".join([where, "", *(f"| {' | '.join(row)} |" for row in rows)])
 

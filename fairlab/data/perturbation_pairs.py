@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ from fairlab.files import sha256
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.decoding import IGNORED, longest, tokenize_rewritings
 from fairlab.rewriting.english.casing import read_cased
-from fairlab.rewriting.english.mentions import Unaligned
+from fairlab.rewriting.english.mentions import UNALIGNED, Unaligned
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.syntax import Syntax, parse_views
 from fairlab.rewriting.perturber import NAMES, source_text
@@ -95,6 +96,7 @@ def silver_pairs(
         random.Random(seed).shuffle(kept)
     rewriters = {axis: RuleRewriter(load_lexicon(axis), seed=seed) for axis in axes}
     pairs: list[PerturbationPair] = []
+    left_out = 0
     for start in range(0, len(kept), AT_ONCE):
         if limit is not None and len(pairs) >= limit:
             break
@@ -102,7 +104,11 @@ def silver_pairs(
         listed = [view for view in map(read_cased, some) if _may_change(view.text, rewriters.values())]
         docs = list(parse_views(listed))
         for axis, rewriter in rewriters.items():
-            pairs += _silver(listed, docs, axis, rewriter, seed)
+            made, refused = _silver(listed, docs, axis, rewriter, seed)
+            pairs += made
+            left_out += refused
+    if left_out:
+        warnings.warn(f"{left_out} texts give no pair on an axis, since {UNALIGNED} in them", stacklevel=2)
     return pairs
 
 
@@ -112,16 +118,17 @@ def _may_change(text: str, rewriters: Iterable[RuleRewriter]) -> bool:
 
 def _silver(
     views: Sequence[View], docs: Sequence[Any], axis: str, rewriter: RuleRewriter, seed: int
-) -> list[PerturbationPair]:
-    """Return the pairs of one axis."""
+) -> tuple[list[PerturbationPair], int]:
+    """Return the pairs of one axis, and the number of texts in which a word is joined to others."""
     targets = [*rewriter.vocabulary.lexicon.attributes, *([NEUTRAL] if axis == "gender" else [])]
-    drawn = []
+    drawn, refused = [], 0
     for view, doc in zip(views, docs, strict=True):
         text = view.original
         syntax = Syntax(doc, rewriter.vocabulary.lexicon.people)
         try:
             mentions = rewriter.finder.find(view.text, syntax)
         except Unaligned:
+            refused += 1
             continue
         found = [m for m in mentions if m.sense.attribute != NEUTRAL]
         choices = [(m, target) for m in found for target in targets if target != m.sense.attribute]
@@ -132,11 +139,12 @@ def _silver(
         [[(view.span(mention.start, mention.end)[0], target)] for view, _, mention, target in drawn],
         [doc for _, doc, *_ in drawn],
     )
-    return [
+    made = [
         PerturbationPair(view.original, mention.found, "non-binary" if target == NEUTRAL else target, new)
         for (view, _, mention, target), new in zip(drawn, rewritten, strict=True)
         if new != view.original
     ]
+    return made, refused
 
 
 def find_pairs(

@@ -165,7 +165,7 @@ class BiaserRewriter:
         """Return, by biaser in order of first mention, a function that rewrites all its mentions to another member."""
         text, syntax = view.text, Syntax(doc, self.whole.people)
         listed = [self._as_noun(mention, syntax) for mention in self.rules.finder.find(text, syntax)]
-        listed = [mention for mention in listed if mention.sense.attribute != NEUTRAL and not _in_name(mention, doc)]
+        listed = [m for m in listed if m.sense.attribute != NEUTRAL and not _in_name(m, syntax.doc)]
         unlisted = list(self._unlisted(text, syntax, listed)) if self.entities else []
         starts: dict[str, int] = {}
         turns: dict[str, Callable[[str], str]] = {}

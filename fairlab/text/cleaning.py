@@ -12,7 +12,11 @@ PARAGRAPH = "\u2029"  # separates paragraphs in a cleaned text
 Change = tuple[int, int, str]  # start, end, replacement
 
 _ENTITY = re.compile(r"&(?:amp;)*(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,30});")
-_COMMENT = re.compile(r"<!--.*?-->|<(script|style)\b[^<>]*>.*?</\1\s*>|\{\\[^{}\n]{1,60}\}", re.DOTALL | re.IGNORECASE)
+_COMMENT = re.compile(
+    r"<!--.*?-->|<ref\b[^<>]*/>|<(script|style|ref)\b[^<>]*>.*?</\1\s*>"
+    r"|\{\\(?!(?:it|bf|em|sc|tt|rm|sl|itshape|bfseries)\s)[^{}\n]{1,60}\}|\{\{[^{}]{0,500}\}\}",
+    re.DOTALL | re.IGNORECASE,
+)
 _INLINE = "a abbr b big br center cite del em font i img ins mark q s small span strike strong sub sup tt u var wbr"
 _BLOCK = (
     "address article aside blockquote body caption dd div dl dt footer form h1 h2 h3 h4 h5 h6 head header hr html li "
@@ -21,22 +25,70 @@ _BLOCK = (
 _TAG = re.compile(rf"</?({'|'.join([*_INLINE.split(), *_BLOCK.split()])})(?:\s[^<>]{{0,2000}})?/?>", re.IGNORECASE)
 _BREAKS = {"br": "\n", **dict.fromkeys(_BLOCK.split(), "\n\n")}
 
+# Forums' tags in brackets, of which the closing one must occur as well.
+_BRACKETED = re.compile(
+    r"\[/?(b|i|u|s|url|size|colou?r|font|sup|sub|spoiler|quote|center|indent|list)(?:=[^\[\]\n]{1,300})?\]",
+    re.IGNORECASE,
+)
+_BRACKETED_BLOCKS = frozenset(("quote", "center", "indent", "list"))
+# A letter changed by who quotes: *[S]he left*; in small letters it is *s/he*.
+_QUOTED_LETTER = re.compile(r"(?<!\w)(\[)[A-Z](\])(?=[a-z])|(?<!\w)(\[)[a-rt-z](\])(?=[a-z])")
+_WIKI = re.compile(
+    r"(?:(?<=\s)|(?<=[(\[])|(?<=\A))('{2,3})(?=[^\s'])[^\n]{1,400}?(?<=[^\s'])(\1)(?!')"
+    r"|(\[\[(?:[^\[\]|\n]{1,200}\|)?)[^\[\]|\n]{1,200}(\]\])"
+)
+
+# TeX: commands without words of the text, commands and switches around words, ties, and escaped signs.
+_TEX_SILENT = re.compile(
+    r"~?\\(?:[a-z]*cite[a-z]*|(?:page|eq|auto|name)?ref|label|index|[hv]space|includegraphics|input|bibliography)\*?"
+    r"(?:\[[^\]\n]{0,100}\])*\{[^{}\n]{0,300}\}"
+)
+_TEX_BLOCK = re.compile(r"\\(?:begin|end)\{[a-zA-Z]{1,30}\*?\}|\\(?:item|par|maketitle|noindent|newpage)\b")
+_TEX_AROUND = re.compile(
+    r"(\\(?:text[a-z]{2,6}|emph|underline|uline|mbox|enquote|footnote)"
+    r"\{)[^{}\n]{1,1000}(\})|(\{\\(?:it|bf|em|sc|tt|rm|sl|itshape|bfseries)\s+)[^{}\n]{1,1000}(\})"
+)
+_TEX_HEADING = re.compile(r"(\\(?:(?:sub)*section|chapter|title|author|caption)\*?\{)[^{}\n]{1,1000}(\})")
+_TEX_ACCENT = re.compile(
+    r"(?<=[^\W\d_])\{?\\(?:(['\"`^])\{?([aeiouAEIOU])|(~)\{?([nao]))\}{0,2}"  # José, of which the é is written so
+)
+_ACCENTS = {"'": "\u0301", '"': "\u0308", "`": "\u0300", "^": "\u0302", "~": "\u0303"}
+_TEX_TIE = re.compile(r"(?<=[^\W\d_])~(?=[^\W\d_])|(?<=[A-Za-z]\.)~(?=[A-Z])")
+# White space, quotes and letters as strings of program code write them; not the first letters of TeX's commands.
+_ESCAPED = re.compile(
+    r"(?<![A-Za-z]:)(?:\\r\\n|\\[nrtN])(?!(?:u|eq?|ot|abla|ormalsize|ew[a-z]+|oindent|o|op|au|imes|heta|ilde|iny|t|itle|frac"
+    r"|able[a-z]+|ext[a-z]*|ho|ight|ef|m|aisebox|enewcommand)\b)|\\\\(?=\s|\Z)|\\[\"'/&%$#_{}*]|\\u[0-9a-fA-F]{4}"
+)
+_WHITE = {"n": "\n", "N": "\n", "r": "\n", "t": "\t", "\\": "\n"}
+
 _CLUSTER = re.compile(r"[^\W\d_][\u0300-\u036f]+")
-_VARIANT = re.compile(r"[\ufb00-\ufb06\uff01-\uff5e\u2102-\u2138\u24b6-\u24e9\U0001d400-\U0001d7ff]")
-_NOTE = re.compile(r"(?<=[^\W\d_])[\u00b9\u00b2\u00b3\u2070-\u2089]+")
-_FOOTNOTE = re.compile(r"(?<=[^\s\[(])\[(?:\d{1,3}|[a-z]|(?i:note \d{1,2}|citation\s+needed))\](?!\()")
+_CIRCLED = re.compile(r"[\u24b6-\u24e9]{2,}")  # a single one is a picture
+_VARIANT = re.compile(r"[\ufb00-\ufb06\uff01-\uff5e\u2102-\u2121\u2123-\u2138\u24b6-\u24e9\U0001d400-\U0001d7ff]")
+_NOTE = re.compile(r"(?<=[^\W\d_])[\u00b9\u00b2\u00b3\u2070-\u2089™®]+")
+_STAR = re.compile(r"(?<=[^\W\d_])(?:\*{1,3}|[†‡]{1,3})(?=[\s.,;:!?)]|\Z)|(?:(?<=\s)|(?<=\A))\*{1,3}(?=[^\W\d_])")
+_FOOTNOTE = re.compile(
+    r"(?<=[^\s\[(])\[(?:\d{1,3}|(?i:note \d{1,2}|citation\s+needed))\](?!\()|(?<=[\w.,;:!?)])\[[a-z]\](?![(a-z])"
+)
 _SOFT_BREAK = re.compile(r"\u00ad[ \t]*\r?\n[ \t]*")
 _UNSEEN = re.compile(r"[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
 _PICTURE = re.compile(
     r"(?:[\u2190-\u21ff\u2300-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\U000e0020-\U000e007f\ufe0e\ufe0f\u20e3]\u200d?)+"
 )
-_QUOTES = {**dict.fromkeys("’‘ʼ‛＇‹›", "'"), **dict.fromkeys("“”„‟«»", '"')}
-_QUOTE = re.compile(f"[{''.join(_QUOTES)}]")
+# Signs that are written in several ways: quotes, apostrophes, hyphens and slashes, and full-width ones, after which no
+# blank is written.
+_SIGNS = {
+    **dict.fromkeys("’‘ʼ‛＇‹›´′", "'"),
+    **dict.fromkeys("“”„‟«»「」『』〝〞〟″", '"'),
+    **dict.fromkeys("‐‑", "-"),
+    **dict.fromkeys("⁄∕", "/"),
+    **{sign: f"{plain} " for sign, plain in zip("。，、！？；：", ".,,!?;:", strict=True)},
+}
+_SIGN = re.compile(f"[{''.join(_SIGNS)}]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffc\ufffd]+")
 
 _QUOTED = re.compile(r"(?:[ \t]{0,3}>)+[ \t]?")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
-_BULLET = re.compile(r"[ \t]*(?:[-*+•‣·–—][ \t]+|[-–—](?=[^\W\d_]))")
+_BULLET = re.compile(r"[ \t]*(?:[-*+·–—][ \t]+|[•‣][ \t]*|[-–—](?=[^\W\d_]))")
 _OPENS = re.compile(r"[\"'(*_]*[A-Z]")
 _RULE = re.compile(r"[ \t]*(?:[-=*_~#][ \t]*){3,}$")
 _CUE = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3} --> .*$")
@@ -55,11 +107,12 @@ _EMPHASIS = re.compile(
 )
 _LINK = re.compile(r"(!?\[)[^\[\]\n]{1,400}(\]\([^()\s]{1,2000}\))")
 
-# Both pronouns in one word, written with a slash.
+# Both pronouns in one word, written with a slash, and both nouns, with the ending in brackets.
 _BOTH = re.compile(
-    r"(?<!\w)(?:(?P<stroke>s/he|\(s\)he|s\(he\))|(?P<after>he\(she\)|she\(he\)|his\(her\)|her\(his\)|him\(her\)"
+    r"(?<!\w)(?:(?P<three>(?:he/she|she/he|s/he)/they)|(?P<stroke>s/he|\(s\)he|\[s\]he|s\(he\))|(?P<after>he\(she\)|she\(he\)|his\(her\)|her\(his\)|him\(her\)"
     r"|her\(him\))|(?P<self>(?:him|her)/(?:him|her)self|(?:him|her)self/(?:him|her)self)"
-    r"|(?P<woman>\(wo\)m[ae]n|wo/m[ae]n)|(?P<three>(?:he/she|she/he|s/he)/they))(?!\w)",
+    r"|(?P<woman>\(wo\)m[ae]n|wo/m[ae]n)|(?P<friend>boy/girlfriends?|girl/boyfriends?)"
+    r"|(?P<ending>[a-z]{3,}\((?:ess|ss|ine)(?:es)?\)))(?!\w)",
     re.IGNORECASE,
 )
 _ALTERNATIVE = re.compile(
@@ -68,23 +121,27 @@ _ALTERNATIVE = re.compile(
 
 # Cells of numbers beside a cell of several words, and tags after the last sentence of a line: no part of a sentence.
 _CELL = re.compile(
-    r"(?:(?<=\n)|\A)\d[\d.,%]*(\t)(?=[^\t\n ]+ )"
+    r"(?:(?<=\n)|\A)\d[\d.,%]*(\t)(?=[^\t\n ]+ )|(?:(?<=\n)|\A)\d[\d.%]*([,;])(?=\"?[^\W\d_])"
+    r"|(?<=[^\W\d_.])([,;])(?=\d[\d.,;%]*(?:\r?\n|\Z))"
     r"|(?:(?<=\n)|(?<=\t)|\A)[^\t\n ]+ [^\t\n]*(\t)(?=\d[\d.,%]*(?:\t|\r?\n|\Z))"
 )
 _TAGS = re.compile(r"[ \t]+(?=#\w+(?:[ \t]+#\w+)*[ \t]*(?:\r?\n|\Z))")
+
+# A large first letter, set apart from the rest of its pronoun.
+_INITIAL = re.compile(r"(?:(?<=\A)|(?<=\n))(?:S(\s+)he|H(\s+)(?:er|is|e))\b", re.IGNORECASE)
 
 _SPACE = re.compile(r"\s{2,}|[^\S ]|\A\s|\s\Z")  # everything except single blanks between words
 _LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
 # Characters separated from a word by a blank, since parsers do not split them off.
 _GLUE = re.compile(
-    r"(?<=\w)(?=[\\^|~=+%$§¶†])|(?<=[\\^|~=+§¶†])(?=\w)|(?<=\w)(?=-(?:\s|$))|(?:(?<=\s)|(?<=^))-(?=\w)"
+    r"(?<=\w)(?=[\\^|~=+%$§¶†‡©·•])|(?<=[\\^|~=+§¶†‡©·•])(?=\w)|(?<=\w)(?=-(?:\s|$))|(?:(?<=\s)|(?<=^))-(?=\w)"
     r"|(?<=[^\W\d_]{2})(?=[(\[{]\w)|(?<=\w[!?;)\]}\"])(?=[^\W\d_]{2})|(?<=[.,!?])(?=\[)|(?<=\w\w\.)(?=[A-Z][a-z])"
     r"|(?<=[^\w\s]--)(?=\w)"
 )
 # Faster check: without a match, no blank is missing.
 _MAY_GLUE = re.compile(
-    r"[\\^|~=+%$§¶†(\[{!?;)\]}\"*.,-](?:(?<=[\\^|~=+%$§¶†])|(?<=-)|(?<=[(\[{])\w|(?<=[!?;)\]}\"])[^\W\d_]"
-    r"|(?<=\.)[A-Z]|(?<=[.,!?])\[)"
+    r"[\\^|~=+%$§¶†‡©·•(\[{!?;)\]}\"*.,-](?:(?<=[\\^|~=+%$§¶†‡©·•])|(?<=-)|(?<=[(\[{])\w"
+    r"|(?<=[!?;)\]}\"])[^\W\d_]|(?<=\.)[A-Z]|(?<=[.,!?])\[)"
 )
 _ADDRESS = re.compile(r"\S*(?:://|www\.)\S*|[\w.+-]+@[\w.-]+|`[^`]*`|\S+\.\w+/\S*")
 
@@ -138,13 +195,16 @@ def clean(text: str) -> tuple[str, array[int], array[int]]:
     draft = Draft(text)
     if "&" in text:
         draft.replace(_ENTITY, lambda match: html.unescape(html.unescape(match[0])))
+    if "\\" in text:
+        _clean_code(draft)
     if "<" in draft.text or "{" in draft.text:
         draft.replace(_COMMENT, "")
         draft.replace(_TAG, lambda match: _BREAKS.get(match[1].lower(), ""))
     if not draft.text.isascii():
         _clean_letters(draft)
     draft.replace(_CONTROL, " ")
-    if "\t" in draft.text:
+    draft.change((*match.span(match.lastindex or 0), "") for match in _INITIAL.finditer(draft.text))
+    if "\t" in draft.text or re.search(r"^\d[\d.%]*[,;]", draft.text, re.MULTILINE):
         draft.change((*match.span(match.lastindex or 0), PARAGRAPH) for match in _CELL.finditer(draft.text))
     if "#" in draft.text:
         draft.replace(_TAGS, PARAGRAPH)
@@ -153,10 +213,13 @@ def clean(text: str) -> tuple[str, array[int], array[int]]:
         draft.change(_joined(match) for match in _HYPHENATED.finditer(draft.text))
     if "[" in draft.text:
         draft.replace(_FOOTNOTE, "")
-    if any(sign in draft.text for sign in "*_~["):
-        for pattern in (_EMPHASIS, _LINK):
+        draft.change(_bracketed(draft.text))
+    if any(sign in draft.text for sign in ("*", "_", "~", "[", "†", "‡", "''")):
+        for pattern in (_EMPHASIS, _LINK, _WIKI, _QUOTED_LETTER):
             draft.change(_marks(pattern, draft.text))
-    if "/" in draft.text or "(" in draft.text:
+        draft.replace(_STAR, "")
+        draft.replace(_TEX_TIE, " ")
+    if any(sign in draft.text for sign in "/(["):
         draft.replace(_BOTH, _both)
         draft.change((*match.span(1), "/") for match in _ALTERNATIVE.finditer(draft.text))
     draft.replace(_SPACE, lambda match: _space(match, len(draft.text)))
@@ -179,13 +242,48 @@ def _parted(text: str) -> Iterator[Change]:
 def _clean_letters(draft: Draft) -> None:
     """Compose letters with their marks, normalize letter variants and quotes, and remove invisible characters."""
     draft.replace(_SOFT_BREAK, "")
+    draft.replace(_CIRCLED, lambda match: unicodedata.normalize("NFKC", match[0]))
     draft.replace(_PICTURE, " ")
     draft.replace(_UNSEEN, "")
     if not unicodedata.is_normalized("NFC", draft.text):
         draft.replace(_CLUSTER, _composed)
+    draft.replace(_SIGN, lambda match: _SIGNS[match[0]])
     draft.replace(_VARIANT, lambda match: unicodedata.normalize("NFKC", match[0]))
     draft.replace(_NOTE, "")
-    draft.replace(_QUOTE, lambda match: _QUOTES[match[0]])
+
+
+def _clean_code(draft: Draft) -> None:
+    """Remove commands of TeX, and convert white space, quotes and letters that strings of program code write."""
+    draft.replace(_TEX_SILENT, "")
+    draft.replace(_TEX_BLOCK, "\n\n")
+    draft.change(_marks(_TEX_HEADING, draft.text, "\n\n"))
+    draft.change(_marks(_TEX_AROUND, draft.text))
+    draft.replace(_TEX_ACCENT, lambda match: _accented(*filter(None, match.groups())))
+    draft.replace(_ESCAPED, _unescaped)
+
+
+def _accented(mark: str, letter: str) -> str:
+    """Return a letter with the accent that a sign of TeX stands for."""
+    return unicodedata.normalize("NFC", letter + _ACCENTS[mark])
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    """Return the white space, the sign or the letter that follows a backslash."""
+    code = match[0][1:]
+    if len(code) == 5:
+        return chr(int(code[1:], 16))
+    return "\n" if len(code) > 1 else _WHITE.get(code, code)
+
+
+def _bracketed(text: str) -> Iterator[Change]:
+    """Yield changes that remove tags in brackets which are closed somewhere."""
+    if "[/" not in text:
+        return
+    lower = text.lower()
+    for match in _BRACKETED.finditer(text):
+        kind = match[1].lower()
+        if f"[/{kind}]" in lower:
+            yield *match.span(), "\n\n" if kind in _BRACKETED_BLOCKS else ""
 
 
 def _composed(match: re.Match[str]) -> str:
@@ -228,12 +326,12 @@ def _joined(match: re.Match[str]) -> Change:
     return match.end(1), match.end(), "-" if own else ""
 
 
-def _marks(pattern: re.Pattern[str], text: str) -> Iterator[Change]:
-    """Yield changes that remove the opening and closing marks matched by a pattern."""
+def _marks(pattern: re.Pattern[str], text: str, new: str = "") -> Iterator[Change]:
+    """Yield changes that replace the opening and closing marks matched by a pattern."""
     for match in pattern.finditer(text):
         for group in range(1, len(match.groups()) + 1):
             if match[group] is not None:
-                yield *match.span(group), ""
+                yield *match.span(group), new
 
 
 def _both(match: re.Match[str]) -> str:
@@ -245,6 +343,12 @@ def _both(match: re.Match[str]) -> str:
         made = found.replace("(", "/").rstrip(")")
     elif match["self"]:
         made = "/".join(f"{word.removesuffix('self')}self" for word in found.split("/"))
+    elif match["friend"]:
+        first, second = found.split("/")
+        made = f"{first}{second[second.index('friend') :]}/{second}"
+    elif match["ending"]:
+        stem, ending = found.rstrip(")").split("(")
+        made = f"{stem}{'s' if ending.endswith('es') else ''}/{stem}{ending}"
     elif match["woman"]:
         made = f"wo{found[-3:]}/{found[-3:]}"
     else:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +192,38 @@ def name_entities(doc: Any) -> Any:
         named = _joined([recogniser(part) for part in parts])
     doc.set_ents([Span(doc, entity.start, entity.end, entity.label) for entity in named.ents])
     return doc
+
+
+def parse_parted(doc: Any, offsets: Collection[int]) -> Any:
+    """Return a document parsed again, with a token that begins at each of some offsets.
+
+    Args:
+        doc: Document of :func:`parse`.
+        offsets: Offsets of characters, such as those of a word that the tokenizer did not split from a sign beside it.
+    """
+    parts, start = [], 0
+    for one in doc.user_data.get(_PARTS) or [doc]:
+        own = {offset - start for offset in offsets if start <= offset < start + len(one.text)}
+        parts.append(_parted(one, own) if own else one)
+        start += len(one.text) + 1
+    return _joined(parts)
+
+
+def _parted(doc: Any, offsets: Collection[int]) -> Any:
+    """Return the document of one paragraph with more tokens."""
+    from spacy.tokens import Doc
+
+    words: list[str] = []
+    blanks: list[bool] = []
+    for token in doc:
+        cuts = [0, *sorted(cut - token.idx for cut in offsets if token.idx < cut < token.idx + len(token)), len(token)]
+        words += [token.text[first:last] for first, last in pairwise(cuts)]
+        blanks += [False] * (len(cuts) - 2) + [bool(token.whitespace_)]
+    parted = Doc(doc.vocab, words, blanks)
+    with _threads().limit(limits=1):
+        for _, component in load_pipeline().pipeline:
+            parted = component(parted)
+        return load_pipeline().get_pipe("ner")(parted) if doc.has_annotation("ENT_IOB") else parted
 
 
 def count_entities(texts: Iterable[str]) -> list[int]:

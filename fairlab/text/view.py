@@ -24,12 +24,17 @@ _UNUSUAL = re.compile(
     |(?<=\A[-–—#])  # at the start of a text
     |(?<=\w-)(?=\s|\Z)|(?<=\s-)\w|(?<=[^\w\s]--)\w  # at one end of a word
     |(?<=\w\w\.)[A-Z]|(?<=\w[!?;)"(])\w|(?<=\w\$)  # between two words
-    |(?<=/)\ ?[hHsSmM])  # between two pronouns
+    |(?<=/)\ ?[bBgGhHsSmM]  # between two pronouns
+    |(?<=\ \#)\w+(?:\ +\#\w+)*\ *\Z)  # before tags at the end
+    |\A(?:S\ HE|S\ he|H\ (?:ER|er|IS|is|E|e))\b  # a large first letter
+    |(?<=\A\d)[\d.%]*[,;]["A-Za-z]  # a cell of a number
     """,
     re.VERBOSE,
 )
 # Characters that need no cleaning in any place, and a full stop, which needs none before a blank and at the end.
 _USUAL = (string.ascii_letters + string.digits + " ,':.").encode()
+# Signs at which the words of an ASCII text may be parted or joined.
+_JOINING = ("<", "&", "\\", "[", "_", "-\n", "-\r", "- ")
 # Parts of words without meaning: a hyphen at the end of a line, and invisible characters.
 _UNSEEN = re.compile(r"[-\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
@@ -155,6 +160,8 @@ def _is_bare(text: str) -> bool:
 
     Such a text is read unchanged; this is faster to tell than with a pattern, and true of most sentences.
     """
+    if (text[1:2] == " " and text[0] in "SH") or text[:1].isdigit():  # a large first letter or a cell, perhaps
+        return False
     if not text.isascii() or text.encode().translate(None, _USUAL) or "  " in text:
         return False
     first = text.find(".")
@@ -165,6 +172,15 @@ def _is_bare(text: str) -> bool:
 def is_plain(text: str) -> bool:
     """Return whether a quick check shows that a text can be read unchanged."""
     return _is_bare(text) or (_UNUSUAL.search(text) is None and "  " not in text and text.strip(" ") == text)
+
+
+def may_join_words(text: str) -> bool:
+    """Return whether the words of a text may be others once it is read without markup and layout."""
+    return (
+        not text.isascii()
+        or any(map(text.__contains__, _JOINING))
+        or (text[:2] == "H " or "\nH " in text)  # a large first letter
+    )
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""Restoring sentence case in paragraphs that are entirely upper case or entirely lower case."""
+"""Restoring sentence case in paragraphs of capitals or small letters alone, and in headlines of capitalised words."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from functools import cache, lru_cache
 
 from fairlab.lexicons.names import find_name, load_names, load_not_people
 from fairlab.rewriting.english.agreement import is_bare_noun, is_known
-from fairlab.rewriting.english.given_names import BEFORE_SURNAMES
+from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, BEFORE_SURNAMES
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED
 from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import unaccented
 from fairlab.text.view import View, read_view
 
 FEWEST = 3  # minimum number of words for changing the case of a paragraph: shorter ones are acronyms or labels
+SHORTEST_HEADLINE = 5  # minimum number of words of a headline; shorter ones are names and titles of works
 _WORD = re.compile(r"[^\W\d_]+")
+_SMALL = re.compile(" [a-z]{4}")  # a longer word in small letters
 _STARTS = re.compile(r"(?:^|[.!?…]['\")\]]* |\u2029)[\"'(\[]*([^\W\d_])")
 _TITLES = BEFORE_SURNAMES - frozenset("major general von van de da do dos das del della di du la le al bin ibn".split())
 _TITLES |= frozenset("san santa".split())
@@ -26,39 +28,106 @@ _AFTER_SURNAMES = _NUMERALS | {"jr", "sr"}
 
 @dataclass(frozen=True)
 class _Cases:
-    """Case of the paragraphs of a text that were read in another one: start, end and the function that restores it."""
+    """Case of the paragraphs of a text that were read in another one: start, end and the function that restores it.
 
-    paragraphs: Sequence[tuple[int, int, Callable[[str], str]]]
+    The function takes new words, and the first letter of the old ones as it was written.
+    """
+
+    text: str
+    paragraphs: Sequence[tuple[int, int, Callable[[str, str], str]]]
 
     def __call__(self, new: str, start: int) -> str:
         """Return new words in the case of the paragraph at an offset."""
-        write = next((write for first, end, write in self.paragraphs if first <= start < end), str)
-        return write(new)
+        write = next((write for first, end, write in self.paragraphs if first <= start < end), None)
+        return write(new, self.text[start]) if write else new
 
 
 @lru_cache(maxsize=64)
 def read_cased(text: str) -> View:
-    """Return the view of a text, with paragraphs that are entirely upper or lower case in sentence case.
+    """Return the view of a text, with headlines and paragraphs that are all upper or lower case in sentence case.
 
-    First names, titles, *I* and the first words of sentences are capitalised; other names cannot be recognised.
+    First names, titles, *I* and the first words of sentences are capitalised; other names cannot be recognised. In
+    headlines, words that no dictionary has keep their capitals.
 
     Example:
         >>> read_cased("MARY SAID THAT SHE WAS LATE.").text
         'Mary said that she was late.'
     """
     view = read_view.__wrapped__(text)  # this function has its own cache, so bypass the inner one
-    if PARAGRAPH not in view.text and not (view.text.isupper() or view.text.islower()):
+    if PARAGRAPH not in view.text and not may_be_read_in_another_case(view.text):
         return view
     read: list[str] = []
     changed = []
     start = 0
     for paragraph in view.text.split(PARAGRAPH):
-        cased = _in_sentence_case(paragraph) if paragraph.isupper() or paragraph.islower() else paragraph
+        cased, write = _read_paragraph(paragraph)
         if cased != paragraph:
-            changed.append((start, start + len(cased), str.upper if paragraph.isupper() else str.lower))
+            changed.append((start, start + len(cased), write))
         read.append(cased)
         start += len(cased) + 1
-    return replace(view, text=PARAGRAPH.join(read), cased=_Cases(changed)) if changed else view
+    return replace(view, text=PARAGRAPH.join(read), cased=_Cases(view.text, changed)) if changed else view
+
+
+def may_be_read_in_another_case(text: str) -> bool:
+    """Return whether a text without markup and layout may be a headline, or is in capitals or small letters alone."""
+    return text.isupper() or text.islower() or _is_headline(text)
+
+
+def _read_paragraph(text: str) -> tuple[str, Callable[[str, str], str]]:
+    """Return a paragraph in sentence case, and the function that restores the case of new words."""
+    if text.isupper():
+        return _in_sentence_case(text), lambda new, _: new.upper()
+    if text.islower():
+        return _in_sentence_case(text), lambda new, _: new.lower()
+    return (_headline_in_sentence_case(text) if _is_headline(text) else text), _capitalised
+
+
+def _capitalised(new: str, first: str) -> str:
+    """Return new words of a headline in capitals like those of the old ones."""
+    return re.sub(r"(?<![^\W_])[^\W\d_]", lambda match: match[0].upper(), new) if first.isupper() else new
+
+
+def _is_headline(text: str) -> bool:
+    """Return whether a paragraph is written like *Woman Sues Hospital after Losing Her Husband*."""
+    if text[-1:] in ".,:;" or text.count(" ") < SHORTEST_HEADLINE - 1 or _SMALL.search(text) or '"' in text:
+        return False
+    words = [word for word in text.split(" ") if word[:1].isalpha()]
+    longer = [word for word in words if len(word) > 3]
+    return (
+        len(longer) > 2
+        and all(word[0].isupper() for word in longer)
+        and words[0] not in ("The", "A", "An")
+        and len(words) >= SHORTEST_HEADLINE
+    )
+
+
+def _headline_in_sentence_case(text: str) -> str:
+    """Return a headline with small first letters of the words in the dictionary that are no part of a name."""
+    letters, matches = list(text), list(_WORD.finditer(text))
+    kept = [_keeps_capital(match[0]) for match in matches]
+    for number, match in enumerate(matches[1:], start=1):
+        word, before = match[0].lower(), matches[number - 1]
+        title = (word in _TITLES or word in BEFORE_FIRST_NAMES) and kept[number + 1 : number + 2] == [True]
+        beside = text[before.end() : match.start()] == " "
+        if not (kept[number] or title or (beside and _is_first_name(before[0]) and _is_surname(word))):
+            letters[match.start()] = letters[match.start()].lower()
+    return "".join(letters)
+
+
+def _is_first_name(word: str) -> bool:
+    """Return whether a word is a first name and seldom anything else."""
+    known = find_name(word)
+    return known is not None and not known.other_sense
+
+
+def _keeps_capital(word: str) -> bool:
+    """Return whether a capitalised word is a name, or an acronym."""
+    known = find_name(word)
+    if not word[0].isupper() or word == "I" or (word.isupper() and len(word) > 1):
+        return True
+    return not (is_known(word.lower()) or word.lower() in NOT_POSSESSED) or (
+        known is not None and not known.other_sense
+    )
 
 
 def _in_sentence_case(text: str) -> str:

@@ -13,6 +13,8 @@ from fairlab.text.words import match_case
 
 _ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 _ENDING = re.compile(r"['’](?:s\b|S\b)?(?![A-Za-z])")
+# What separates two words for one person.
+BETWEEN_ALTERNATIVES = re.compile(r"(?:'s?|\.)?(?: ?/ ?| and/or | or )(?:an? )?")
 _BLANK = re.compile(r"\s+")
 _NEXT_WORD = re.compile(r"\W*(\w+)")
 NEAR = 2  # maximum number of words between two adjectives of one person
@@ -44,7 +46,7 @@ def fitted_edits(text: str, edits: Iterable[Edit]) -> Iterator[Edit]:
     An edit with an empty ``new`` also deletes the blank after its word.
     """
     position = 0
-    edits = sorted(edits, key=lambda edit: edit.start)
+    edits = list(_alternatives_once(text, sorted(edits, key=lambda edit: edit.start)))
     starts = {edit.start for edit in edits}
     for edit in edits:
         if edit.start < position:
@@ -63,6 +65,49 @@ def fitted_edits(text: str, edits: Iterable[Edit]) -> Iterator[Edit]:
         yield from _article_before(text, position, edit.start, new, end)
         yield Edit(edit.start, end, new)
         position = end
+
+
+def _alternatives_once(text: str, edits: Sequence[Edit]) -> Iterator[Edit]:
+    """Yield the edits, merged with an alternative that is the same word now: *mom/dad* becomes *dad*.
+
+    Args:
+        text: Text to edit.
+        edits: Edits from left to right.
+    """
+    if "/" not in text and " or " not in text:
+        yield from edits
+        return
+    last: Edit | None = None
+    for number, edit in enumerate(edits):
+        if last is not None and edit.start < last.end:
+            continue
+        if (
+            last is not None
+            and edit.new.casefold() == last.new.casefold()
+            and BETWEEN_ALTERNATIVES.fullmatch(text, last.end, edit.start)
+        ):
+            last = Edit(last.start, edit.end, last.new)
+            continue
+        if last is not None:
+            yield last
+        until = edits[number + 1].start if number + 1 < len(edits) else len(text)
+        last = _with_equal_word(text, edit, last.end if last else 0, until)
+    if last is not None:
+        yield last
+
+
+def _with_equal_word(text: str, edit: Edit, first: int, last: int) -> Edit:
+    """Return an edit extended over a word beside it, of ``text[first:last]``, that is the alternative it turns into."""
+    if not edit.new[:1].isalpha():
+        return edit
+    same = re.escape(edit.new)
+    before = re.compile(rf"\b({same}){BETWEEN_ALTERNATIVES.pattern}$", re.IGNORECASE).search(
+        text[max(first, edit.start - 60) : edit.start]
+    )
+    if before:
+        return Edit(edit.start - len(before[0]), edit.end, before[1])
+    after = re.compile(rf"{BETWEEN_ALTERNATIVES.pattern}{same}\b", re.IGNORECASE).match(text, edit.end, last)
+    return Edit(edit.start, after.end(), edit.new) if after else edit
 
 
 def _is_quote(text: str, edit: Edit, ending: re.Match[str]) -> bool:

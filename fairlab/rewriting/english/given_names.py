@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.people import is_role
@@ -171,9 +172,13 @@ def is_demonym(word: str) -> bool:
     return len(word) > 5 and folded.endswith(("ian", "iard", "ese", "german", "mexican")) and find_name(word) is None
 
 
+@lru_cache(maxsize=20_000)
+def _is_role_or_origin(word: str) -> bool:
+    return is_role(word.casefold()) or is_demonym(word)
+
+
 def without_role(beside: Neighbours) -> Neighbours:
     """Return the neighbours of a name without a role or an origin before it: *Deputy Hal Norton*, *Spaniard Juan*."""
-    told = is_role(beside.before.casefold()) or is_demonym(beside.before)
-    if not told or beside.follows_title or beside.follows_thing:
+    if not _is_role_or_origin(beside.before) or beside.follows_title or beside.follows_thing:
         return beside
     return replace(beside, before="", gap_before="")

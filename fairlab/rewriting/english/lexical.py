@@ -6,11 +6,11 @@ shows a verb, and words with another sense change only if a neighbour shows the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import compress
 
 from fairlab.rewriting.english.agreement import article, possessive
-from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.casing import may_be_read_in_another_case, read_cased
 from fairlab.rewriting.english.edits import recase
 from fairlab.rewriting.english.given_names import (
     BEFORE_FIRST_NAMES,
@@ -19,16 +19,23 @@ from fairlab.rewriting.english.given_names import (
     whole_name,
     without_role,
 )
-from fairlab.rewriting.english.lexical_actions import Action, WithAccents, join_alternatives, surfaces
+from fairlab.rewriting.english.lexical_actions import (
+    Action,
+    Actions,
+    WithAccents,
+    join_alternatives,
+    longer_terms,
+    say_alternatives_once,
+)
 from fairlab.rewriting.english.lexical_agreement import MODALS, agree
 from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.rewriting.english.pieces import piece_spans, split_words, with_gaps
-from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, SUBJECT, case_by_neighbours
+from fairlab.rewriting.english.pronouns import NOT_POSSESSED, case_by_neighbours
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import fold
-from fairlab.text.view import Edit, View, is_plain
+from fairlab.text.view import Edit, View, is_plain, may_join_words
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
@@ -49,21 +56,22 @@ class LexicalRules:
     def __init__(self, vocabulary: Vocabulary, *, swap_names: bool, keep_quotations: bool) -> None:
         self.vocabulary, self.swap_names, self.keep_quotations = vocabulary, swap_names, keep_quotations
         self.tables: dict[tuple[str, str | None], dict[str, Action]] = {}
-        # Multi-word terms by their first word, longest first.
-        self.longer: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-        for term in vocabulary.senses:
-            pieces = word_pieces(term)
-            if len(pieces) > 1:
-                self.longer.setdefault(pieces[0], []).append((pieces, term))
-        for terms in self.longer.values():
-            terms.sort(key=lambda item: -len(item[0]))
-        self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
+        self.longer = longer_terms(vocabulary)
+        self.actions = Actions(vocabulary, self.longer, swap_names=swap_names)
+        self.folded = dict.fromkeys(word_pieces(term)[0] for term in vocabulary.senses)
+        # Words in small letters that may need a capital in order to be rewritten.
+        self.capitalised = {
+            piece
+            for term, senses in vocabulary.senses.items()
+            if any(sense.pos in ("name", "title") for sense in senses)
+            for piece in word_pieces(term)
+        }
 
     def rewrite(self, text: str, target: str, source: str | None = None) -> str:
         """Return ``text`` with all mentions, or those of the attribute ``source``, rewritten to ``target``."""
         table = self.tables.get((target, source))
         if table is None:
-            table = self._table(lambda attribute: target if source in (None, attribute) else attribute)
+            table = self.actions.table(lambda attribute: target if source in (None, attribute) else attribute)
             self.tables[target, source] = table
         return self._run(text, table, target, source)
 
@@ -71,71 +79,32 @@ class LexicalRules:
         """Return ``text`` with every attribute replaced by its value in ``other``."""
         table = self.tables.get(("", None))
         if table is None:
-            table = self.tables["", None] = self._table(lambda attribute: other.get(attribute, attribute))
+            table = self.tables["", None] = self.actions.table(lambda attribute: other.get(attribute, attribute))
         return self._run(text, table, "")
-
-    def _table(self, goal: Callable[[str], str]) -> dict[str, Action]:
-        """Return the action for every spelling of every single-word form, and for the first words of longer ones."""
-        table: dict[str, Action] = {}
-        for first in self.longer:
-            for surface in surfaces(first):
-                table[surface] = Action("longer", "", Sense(NEUTRAL, None))
-        for term, senses in self.vocabulary.senses.items():
-            if len(word_pieces(term)) != 1:
-                continue
-            sense = senses[0]
-            target = goal(sense.attribute)
-            for surface in surfaces(_listed(self.vocabulary, sense, term)):
-                action = self._action(surface, sense, target)
-                if action is not None and (surface not in table or table[surface].kind == "longer"):
-                    kind = f"longer {action.kind}" if term in self.longer else action.kind
-                    table[surface] = action._replace(kind=kind, neutral=sense.attribute == NEUTRAL)
-        return table
-
-    def _action(self, surface: str, sense: Sense, target: str) -> Action | None:
-        if sense.attribute == target:
-            return Action("same", "", sense) if target != NEUTRAL and sense.pos != "name" else None
-        if sense.pos == "pronoun":
-            return self._pronoun_action(surface, sense, target)
-        if sense.pos == "name":
-            return Action("name", "", sense) if surface[:1].isupper() and self.swap_names else None
-        if sense.entry is None or (sense.attribute == NEUTRAL and surface.casefold() not in self.returning):
-            return None
-        listed = sense.entry.forms[self.vocabulary.column(sense.attribute)]
-        new = recase(surface, listed, self.vocabulary.form(sense.entry, target))
-        if sense.pos == "title":
-            return Action("title", new, sense) if surface[:1].isupper() else None
-        return Action("word", new, sense)
-
-    def _pronoun_action(self, surface: str, sense: Sense, target: str) -> Action | None:
-        if surface == "US":
-            return None
-        if surface.casefold() in AMBIGUOUS:
-            return Action("ambiguous", target, sense)
-        column = self.vocabulary.column(sense.attribute)
-        for case, row in self.vocabulary.pronouns.items():
-            if row.forms[column].casefold() == surface.casefold() or (
-                case == "reflexive" and surface.casefold() == "themselves"
-            ):
-                changes_number = case == SUBJECT and (sense.attribute == NEUTRAL) != (target == NEUTRAL)
-                new = match_case(surface, self.vocabulary.form(row, target))
-                return Action("subject" if changes_number else "plain", new, sense)
-        return None
 
     def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
-        if is_plain(text) and not (text.isupper() or text.islower()):
-            return self._run_read(text, None, table, target, source)
+        words = split_words(text)
+        read = self.folded if text.islower() else table  # names in small letters get their capitals back
+        if read.keys().isdisjoint(words) and not may_join_words(text):
+            return text
+        if text.islower() and self.capitalised.isdisjoint(words) and is_plain(text):
+            return self._run_read(text, words, None, table, target, source).lower()
+        if is_plain(text) and not may_be_read_in_another_case(text):
+            return self._run_read(text, words, None, table, target, source)
         view = read_cased(text)
-        return self._run_read(view.text, view, table, target, source)
+        return self._run_read(view.text, split_words(view.text), view, table, target, source)
 
     def _run_read(
-        self, text: str, view: View | None, listed: Mapping[str, Action], target: str, source: str | None
+        self,
+        text: str,
+        words: list[str],
+        view: View | None,
+        listed: Mapping[str, Action],
+        target: str,
+        source: str | None,
     ) -> str:
         """Return the original form of a text as it is read, rewritten; no view means that it is read unchanged."""
-        words = split_words(text)
-        if text.isascii() and listed.keys().isdisjoint(words):  # cheaper than the following search
-            return view.original if view else text
         table = listed if text.isascii() or all(map(str.isascii, words)) else WithAccents(listed)
         hits = list(compress(range(0, 2 * len(words), 2), map(table.__contains__, words)))
         if not hits:
@@ -153,7 +122,8 @@ class LexicalRules:
         spans = piece_spans(pieces) if kept or (view and not view.is_unchanged) else []
         if kept:
             hits = [place for place in hits if not any(start <= spans[place][0] < end for start, end in kept)]
-        if target and ("/" in text or " or " in text.lower()):
+        alternatives = target and ("/" in text or " or " in text or " OR " in text)
+        if alternatives:
             hits = join_alternatives(pieces, spans, hits, table)
         hyphens = "-" in text
         for place, action in [(place, table[pieces[place]]) for place in hits]:
@@ -161,6 +131,8 @@ class LexicalRules:
                 pieces[place] = action.new
             elif action.kind != "same" and pieces[place]:  # empty: part of a longer term that has been rewritten
                 work.turn(place, action)
+        if alternatives:
+            say_alternatives_once(pieces, hits)
         if view is None or view.is_unchanged:
             return "".join(pieces)
         return view.write(
@@ -245,7 +217,7 @@ class _Work:
     def _turn_ambiguous(self, place: int, action: Action) -> None:
         found, goal = self.pieces[place], action.new
         gap = self.gap(place + 1)
-        if gap == ") " and self.gap(place - 1).endswith("("):  # (her) bag
+        if gap in (") ", "' ", '" ') and self.gap(place - 1)[-1:] == gap[0].replace(")", "("):  # (her) bag, 'her' bag
             gap = " "
         case = case_by_neighbours(found.lower(), gap, self.word(place + 2).lower(), self.word(place + 4).lower())
         row = self.rules.vocabulary.pronouns[case]
@@ -389,11 +361,3 @@ class _Work:
         if self.pieces[first][:1].isupper() and (first == 0 or self.gap(first - 1)[:1] in ".!?"):
             self.pieces[last + 2] = following[:1].upper() + following[1:]
         return ""
-
-
-def _listed(vocabulary: Vocabulary, sense: Sense, term: str) -> str:
-    if sense.entry is None:
-        return vocabulary.names[term].name
-    column = vocabulary.column(sense.attribute)
-    form = sense.entry.forms[column]
-    return form if form.casefold() == term else term

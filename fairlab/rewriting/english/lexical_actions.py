@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
+from fairlab.rewriting.english.edits import BETWEEN_ALTERNATIVES, recase
 from fairlab.rewriting.english.everybody import ALTERNATIVE
-from fairlab.rewriting.english.vocabulary import Sense
+from fairlab.rewriting.english.pronouns import AMBIGUOUS, SUBJECT
+from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.folding import unaccented
-from fairlab.text.words import match_case
+from fairlab.text.words import match_case, word_pieces
+from fairlab.types import NEUTRAL
 
 
 class Action(NamedTuple):
@@ -18,6 +21,67 @@ class Action(NamedTuple):
     new: str
     sense: Sense
     neutral: bool = False  # a neutral form of one word that is converted back to an attribute
+
+
+class Actions:
+    """Actions for the listed words of an axis.
+
+    Args:
+        vocabulary: Forms of the axis, their senses and counterparts.
+        longer: Multi-word terms by their first word.
+        swap_names: Whether first names are replaced.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, longer: Collection[str], *, swap_names: bool) -> None:
+        self.vocabulary, self.longer, self.swap_names = vocabulary, longer, swap_names
+        self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
+
+    def table(self, goal: Callable[[str], str]) -> dict[str, Action]:
+        """Return the action for every spelling of every single-word form, and for the first words of longer ones."""
+        table: dict[str, Action] = {}
+        for first in self.longer:
+            table |= dict.fromkeys(surfaces(first), Action("longer", "", Sense(NEUTRAL, None)))
+        for term, senses in self.vocabulary.senses.items():
+            if len(word_pieces(term)) != 1:
+                continue
+            sense = senses[0]
+            target = goal(sense.attribute)
+            for surface in surfaces(listed_form(self.vocabulary, sense, term)):
+                action = self._action(surface, sense, target)
+                if action is not None and (surface not in table or table[surface].kind == "longer"):
+                    kind = f"longer {action.kind}" if term in self.longer else action.kind
+                    table[surface] = action._replace(kind=kind, neutral=sense.attribute == NEUTRAL)
+        return table
+
+    def _action(self, surface: str, sense: Sense, target: str) -> Action | None:
+        if sense.attribute == target:
+            return Action("same", "", sense) if target != NEUTRAL and sense.pos != "name" else None
+        if sense.pos == "pronoun":
+            return self._pronoun_action(surface, sense, target)
+        if sense.pos == "name":
+            return Action("name", "", sense) if surface[:1].isupper() and self.swap_names else None
+        if sense.entry is None or (sense.attribute == NEUTRAL and surface.casefold() not in self.returning):
+            return None
+        listed = sense.entry.forms[self.vocabulary.column(sense.attribute)]
+        new = recase(surface, listed, self.vocabulary.form(sense.entry, target))
+        if sense.pos == "title":
+            return Action("title", new, sense) if surface[:1].isupper() else None
+        return Action("word", new, sense)
+
+    def _pronoun_action(self, surface: str, sense: Sense, target: str) -> Action | None:
+        if surface == "US":
+            return None
+        if surface.casefold() in AMBIGUOUS:
+            return Action("ambiguous", target, sense)
+        column = self.vocabulary.column(sense.attribute)
+        for case, row in self.vocabulary.pronouns.items():
+            if row.forms[column].casefold() == surface.casefold() or (
+                case == "reflexive" and surface.casefold() == "themselves"
+            ):
+                changes_number = case == SUBJECT and (sense.attribute == NEUTRAL) != (target == NEUTRAL)
+                new = match_case(surface, self.vocabulary.form(row, target))
+                return Action("subject" if changes_number else "plain", new, sense)
+        return None
 
 
 class WithAccents:
@@ -33,9 +97,51 @@ class WithAccents:
         return self.table[word] if word in self.table else self.table[unaccented(word)]
 
 
+def longer_terms(vocabulary: Vocabulary) -> dict[str, list[tuple[tuple[str, ...], str]]]:
+    """Return the pieces and the term of multi-word terms by their first word, longest first."""
+    longer: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for term in vocabulary.senses:
+        pieces = word_pieces(term)
+        if len(pieces) > 1:
+            longer.setdefault(pieces[0], []).append((pieces, term))
+    for terms in longer.values():
+        terms.sort(key=lambda item: -len(item[0]))
+    return longer
+
+
 def surfaces(form: str) -> set[str]:
     """Return the spellings of a form: as listed, in lower case, capitalised, in capitals."""
     return {form, form.lower(), form[:1].upper() + form[1:], form.upper()}
+
+
+def listed_form(vocabulary: Vocabulary, sense: Sense, term: str) -> str:
+    """Return the listed spelling of a case-folded term in a sense."""
+    if sense.entry is None:
+        return vocabulary.names[term].name
+    column = vocabulary.column(sense.attribute)
+    form = sense.entry.forms[column]
+    return form if form.casefold() == term else term
+
+
+def say_alternatives_once(pieces: list[str], hits: list[int]) -> None:
+    """Empty the second one of two alternatives that are the same word now, and the separator: *mom/dad*.
+
+    Args:
+        pieces: Words and separators of the rewritten text.
+        hits: Indices of its listed words.
+    """
+    for hit in hits:
+        for first, last in ((hit - step, hit) for step in (2, 4, 6)):
+            _say_once(pieces, first, last)
+        for first, last in ((hit, hit + step) for step in (2, 4, 6)):
+            _say_once(pieces, first, last)
+
+
+def _say_once(pieces: list[str], first: int, last: int) -> None:
+    if first < 0 or last >= len(pieces) or not pieces[last] or pieces[first].casefold() != pieces[last].casefold():
+        return
+    if BETWEEN_ALTERNATIVES.fullmatch("".join(pieces[first + 1 : last])):
+        pieces[first + 1 : last + 1] = [""] * (last - first)
 
 
 def join_alternatives(

@@ -208,6 +208,7 @@ class MentionFinder:
         Raises:
             Unaligned: A listed word is joined to others, so that the text would be rewritten only in part.
         """
+        syntax.part((one.start, one.end) for one in self.listed(text))
         found = list(self._ages(text, syntax))
         for one in self.listed(text):
             token = _last_token(syntax, one.start, one.end)

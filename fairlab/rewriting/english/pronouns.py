@@ -49,6 +49,7 @@ BOTH = frozenset("past like back near very once only even still then down always
 _POSSESSIVES = frozenset("my your his her its our their".split())
 _DETERMINERS = frozenset("a an the this that these those my your our its every each some any no".split())
 _DOING = frozenset("do does did done doing try tries tried trying give gives gave given giving".split())
+_CLOSING = {"'": "'", '"': '"', "``": "''", "`": "'"}
 # Tags that do not begin a noun phrase: prepositions, particles, conjunctions, finite and bare verbs.
 _NEVER_POSSESSED = frozenset(("IN", "RP", "CC", "TO", "MD", "VB", "VBZ", "VBP"))
 
@@ -111,7 +112,11 @@ def case_by_syntax(token: Any) -> str:
         and "best" in (following.lower_, then.lower_ if then is not None else "")
     ):
         return POSSESSIVE  # she does her very best
-    if following is not None and following.text == ")" and _is_opened(token):  # (his/her) bag
+    if following is not None and following.text == _CLOSING.get(before):  # 'her' bag
+        following, then = then, None
+        if following is not None and following.tag_[:1] in ("N", "J") and following.lower_ not in NOT_POSSESSED:
+            return POSSESSIVE
+    elif following is not None and following.text == ")" and _is_opened(token):  # (his/her) bag
         following = then
         then = token.nbor(3) if token.i + 3 < len(token.doc) else None
         if following is not None and following.tag_[:1] in ("N", "J"):

@@ -41,11 +41,16 @@ def protected_spans(text: str, *, quotations: bool = False) -> list[tuple[int, i
     """
     if text.isascii() and not text.encode().translate(None, _BARE) and "www." not in text:
         return []
-    found = [match.span() for match in _PROTECTED.finditer(text)] if any(mark in text for mark in _MARKS) else []
+    found = protected_addresses(text)
     if '"' not in text and "“" not in text and "``" not in text:
         return found
     quoted = [match.span() for match in _QUOTATION.finditer(text)]
     return sorted(found + [span for span in quoted if quotations or _is_title(text[slice(*span)].strip("\"“”`'"))])
+
+
+def protected_addresses(text: str) -> list[tuple[int, int]]:
+    """Return the start and end of every address, handle, path, and piece of code or markup, from left to right."""
+    return [match.span() for match in _PROTECTED.finditer(text)] if any(mark in text for mark in _MARKS) else []
 
 
 def _is_title(quoted: str) -> bool:

@@ -269,12 +269,13 @@ class RuleRewriter:
         views = [read_cased(text) for text in texts]
         for view, doc, word in zip(views, parse_views(views), words, strict=True):
             try:
-                mentions = self.finder.find(view.text, Syntax(doc, self.vocabulary.lexicon.people))
+                syntax = Syntax(doc, self.vocabulary.lexicon.people)
+                mentions = self.finder.find(view.text, syntax)
             except Unaligned:
                 found.append([])
                 continue
             marked = [(m.start, m.end, m.sense.attribute) for m in mentions]
-            people = Coreference(doc, marked)
+            people = Coreference(syntax.doc, marked)
             found.append([view.span(*span) for span in people.spans(people.at(_offset(view, word)))])
         return found
 

@@ -8,7 +8,7 @@ from typing import Any
 from fairlab.rewriting.english.agreement import PLURAL, SINGULAR, is_third_person, takes_have
 from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.text.folding import unaccented
-from fairlab.text.pipeline import name_entities, parse
+from fairlab.text.pipeline import name_entities, parse, parse_parted
 from fairlab.text.view import View
 
 SUBJECTS = ("nsubj", "nsubjpass", "expl")
@@ -47,9 +47,34 @@ class Syntax:
     """
 
     def __init__(self, doc: Any, people: frozenset[str] = frozenset()) -> None:
-        self.doc, self.people = doc, people
+        self.people = people
+        self._read(doc)
+
+    def _read(self, doc: Any) -> None:
+        self.doc = doc
         self.tokens = {token.idx: token for token in doc}
         self.has_entities = doc.has_annotation("ENT_IOB")
+
+    def part(self, spans: Iterable[tuple[int, int]]) -> None:
+        """Parse the text again if the tokenizer left a word joined to a sign beside it: *3,She*.
+
+        Args:
+            spans: Start and end of every word.
+        """
+        offsets = {offset for start, end in spans for offset in self._joints(start, end)}
+        if offsets:
+            self._read(parse_parted(self.doc, offsets))
+
+    def _joints(self, start: int, end: int) -> Iterator[int]:
+        """Yield the boundaries of a word that are within a token, except at a full stop, apostrophe or hyphen."""
+        token = self.tokens.get(start)
+        if token is None:
+            yield start
+        elif token.idx + len(token) <= end:
+            return
+        after = self.doc.text[end : end + 1]
+        if after and after not in " .'-" and end not in self.tokens:
+            yield end
 
     def at(self, start: int) -> Any:
         """Return the token that begins at an offset, or None."""

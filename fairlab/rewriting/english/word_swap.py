@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fairlab.lexicons import Lexicon
+from fairlab.rewriting.english.edits import BETWEEN_ALTERNATIVES
+from fairlab.rewriting.english.protected import protected_addresses
 from fairlab.text.view import Edit, read_view
 from fairlab.text.words import TermFinder, match_case
 from fairlab.types import NEUTRAL, FairlabError
@@ -12,7 +14,7 @@ class WordSwap:
     """Rewriter that replaces every listed word of an axis by its counterpart for a target, or by its neutral form.
 
     It uses words, not syntax: ``her`` always becomes ``his``, and verbs keep their form (``they is``). This is the
-    behaviour of CDA by word lists, and the baseline for other rewriters.
+    behaviour of CDA by word lists, and the baseline for other rewriters. Addresses, handles, code and markup stay.
 
     Args:
         lexicon: Words, names and counterparts of the axis.
@@ -54,7 +56,10 @@ class WordSwap:
         view = read_view(text)
         edits: list[Edit] = []
         before = ""
+        protected = protected_addresses(view.text)
         for span in self.finder.find_read(view.text):
+            if any(start <= span.start < end for start, end in protected):
+                continue
             source = self.marks[span.term]
             target = targets.get(source, source)
             found = view.text[span.start : span.end]
@@ -62,7 +67,7 @@ class WordSwap:
             last = edits[-1] if edits else None
             between = view.text[last.end : span.start].lower() if last else ""
             both = len({*targets.values()}) == 1 and last is not None and before != source
-            same = last is not None and between == " or " and last.new.lower() == new.lower()
+            same = bool(BETWEEN_ALTERNATIVES.fullmatch(between)) and last and last.new.lower() == new.lower()
             if last and both and (same or between in ("/", "'s/", "'/")):
                 kept = last.new if before == target else new  # if either of two forms fits, keep the original one
                 edits[-1] = Edit(last.start, span.end, match_case(last.new, kept))

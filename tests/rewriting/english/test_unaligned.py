@@ -10,6 +10,7 @@ from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.biasers import BiaserRewriter
 from fairlab.rewriting.english.mentions import Unaligned
 from fairlab.rewriting.english.rules import RuleRewriter
+from fairlab.rewriting.english.syntax import Syntax
 from fairlab.rewriting.group_rewriters import RuleGroups
 from fairlab.types import Row
 
@@ -17,6 +18,12 @@ GENDER = load_lexicon("gender")
 JOINED, PLAIN = "She said that ¬he left.", "He left."
 NAMED = "'he' cannot be told from what it is joined to in ' said that ¬he left.'; part them"
 REJECTED = "rewriter: a word is joined to others"
+
+
+@pytest.fixture(autouse=True)
+def words_stay_joined(monkeypatch):
+    """Leave words joined that are usually split from the signs beside them."""
+    monkeypatch.setattr(Syntax, "part", lambda syntax, spans: None)
 
 
 def rows(*texts, **extra):

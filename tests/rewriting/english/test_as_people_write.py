@@ -1,0 +1,70 @@
+"""Sentences as mail, tables, papers, forums and headlines write them: every way of rewriting finds their words."""
+
+import pytest
+
+from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.rules import RuleRewriter
+from fairlab.rewriting.english.word_swap import WordSwap
+
+GENDER = load_lexicon("gender")
+EVERYWHERE = [
+    ("my mom/dad said", "my dad said"),
+    ("the waitress/waiter left", "the waiter left"),
+    ("king/queen", "king"),
+    ("Dear Sir/Madam,", "Dear Sir,"),
+    ("Mr./Mrs. Smith", "Mr. Smith"),
+    ("Mr. or Mrs. Smith", "Mr. Smith"),
+    ("A man or a woman may sign, and her name is kept.", "A man may sign, and his name is kept."),
+    ("men and/or women", "men"),
+    ("boy/girlfriend", "boyfriend"),
+    ("he/she/they left", "he left"),
+    ("she⁄he left", "he left"),
+    ("Take 'her' bag.", "Take 'his' bag."),
+    (r"\\textit{her} book", r"\\textit{his} book"),
+    ("She left。Her bag is here。", "He left。His bag is here。"),
+    ("3,She left her bag,4.5", "3,He left his bag,4.5"),
+    ('12;"She left her bag";x', '12;"He left his bag";x'),
+    ("•her bag", "•his bag"),
+    ("She said that ¬she left.", "He said that ¬he left."),
+    ("@maria she left http://x.org/her", "@maria he left http://x.org/her"),
+    ("[b]She[/b] left [i]her[/i] bag", "[b]He[/b] left [i]his[/i] bag"),
+    ("Woman Sues Hospital After Losing Her Husband", "Man Sues Hospital After Losing His Husband"),
+    ("Local Girl Meets Her Hero", "Local Boy Meets His Hero"),
+    ("Florida Man Arrested After Wife Calls Police", "Florida Man Arrested After Husband Calls Police"),
+]
+
+
+@pytest.mark.parametrize("mode", ["syntax", "lexical"])
+def test_rules_turn_the_whole_person(mode):
+    rules = RuleRewriter(GENDER, mode=mode)
+    assert rules.rewrite_all([text for text, _ in EVERYWHERE], ["man"] * len(EVERYWHERE)) == [
+        to for _, to in EVERYWHERE
+    ]
+    assert rules.unaligned == 0
+
+
+def test_word_swap_turns_the_same_words():
+    swap = WordSwap(GENDER)
+    assert [swap(text, "man") for text, _ in EVERYWHERE] == [to for _, to in EVERYWHERE]
+
+
+def test_alternatives_are_exchanged_one_by_one():
+    assert RuleRewriter(GENDER).swap_all(["A man or a woman left."]) == ["A woman or a man left."]
+
+
+def test_entity_mode_finds_a_person_beside_a_sign():
+    assert RuleRewriter(GENDER).rewrite_entity("3;She left her bag", "She", "man") == "3;He left his bag"
+
+
+def test_headlines_keep_the_capitals_of_names():
+    read = read_cased("Senator Mary Smith Tells Florida She Will Leave Her Job").text
+    assert read == "Senator Mary Smith tells Florida she will leave her job"
+    for text in ("The Man Who Shot Liberty Valance", "She Left Her Job at once today"):
+        assert read_cased(text).text == text
+
+
+@pytest.mark.parametrize("text", ["we met the french nurse", "a christian woman and her son left"])
+def test_a_text_in_small_letters_stays_in_small_letters(text):
+    for axis, target in (("nationality", "german"), ("religion", "muslim")):
+        assert RuleRewriter(load_lexicon(axis), mode="lexical")(text, target).islower()
