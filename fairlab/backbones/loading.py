@@ -95,6 +95,8 @@ def load_backbone(
     # Before the imports, which take seconds.
     folder = find_weights(name, revision=revision, package=package, gguf=gguf)
     _refuse_unsuitable(name, folder, pooling, gguf, peft)
+    if gguf and Path(name).is_dir():
+        name = str(folder / gguf)  # in messages
 
     import torch
     from transformers import AutoConfig
@@ -389,7 +391,7 @@ def find_weights(
             )
         return Path(found.origin).parent / ("" if gguf else "model")
     if Path(name).is_file():
-        raise FairlabError(f"{name} is a file; give its folder, and the name of a GGUF file as backbone.gguf")
+        raise FairlabError(f"{name} is a file; give a folder with model.safetensors, or a file NAME.gguf")
     if Path(name).is_dir():
         if gguf is not None and not (Path(name) / gguf).is_file():
             raise FairlabError(f"{name} holds no {file}; save the model there with save_pretrained")
