@@ -168,7 +168,7 @@ def trained(weights: Weights) -> str:
 
 
 SENTENCE, CAUSAL = "SentenceTransformer folder", "pair, causal LM"
-ONNX = {"onnxruntime": "onnxruntime", "optimum.onnxruntime": "optimum-onnx"}
+ONNX = {"onnxruntime": "onnxruntime", "optimum.onnxruntime": "optimum-onnx", "transformers": "transformers"}
 KINDS = {
     SENTENCE: Kind("`FOLDER`", simply(lambda weights: str(weights.sentence))),
     "SentenceTransformer": Kind("the object", simply(sentence), SENTENCE),
