@@ -219,7 +219,7 @@ def measured(model: Any, weights: Weights, kind: Kind, ledger: Path) -> Record:
     if not isinstance(model, str):
         return fairlab.evaluate(model, names, limit=LIMIT, settings=chosen).record
     if model.startswith("http"):
-        chosen |= {"llm": "local", "llm.ledger": str(ledger)}
+        chosen |= {"llm": "vllm", "llm.ledger": str(ledger)}
     with tempfile.TemporaryDirectory() as folder:
         given = [f"{key}={value}".replace("'", "") for key, value in chosen.items()]
         given += [f"model={model}", f"benchmark=[{','.join(names)}]", f"limit={LIMIT}", f"hydra.run.dir={folder}/run"]

@@ -72,9 +72,7 @@ def test_where_nobody_says_what_is_free_nothing_is_refused(tmp_path, monkeypatch
 def test_a_file_of_another_format(tmp_path, content):
     file = tmp_path / "x.gguf"
     file.write_bytes(content)
-    with pytest.raises(
-        FairlabError, match=r"x\.gguf is no GGUF file: it begins with b'.*', not b'GGUF'; name a"
-    ):
+    with pytest.raises(FairlabError, match=r"x\.gguf is no GGUF file: it begins with b'.*', not b'GGUF'; name a"):
         refuse_other_files(file)
 
 
