@@ -46,6 +46,7 @@ FAMILIES = {
     "labels": {"glue": "sst2", "fairscore": "sst2_fairscore"},
     "harms": {"safety_olid": "safety_olid"},
 }
+VALUES = ("embeddings", "likelihoods", "after_first")  # of the texts; the last without the first token's likelihood
 TEXTS = ["She is a nurse.", "He left, and the river was wide.", "They met a doctor at noon."]
 
 
@@ -229,20 +230,21 @@ def measured(model: Any, weights: Weights, kind: Kind, ledger: Path) -> Record:
         return Record.load(Path(folder, "run"))
 
 
-def outcomes(record: Record, name: str) -> dict[str, str]:
-    """Return for each family ``yes``, or why it was not run, without the name of the model."""
+def outcomes(record: Record, name: str, place: Path) -> dict[str, str]:
+    """Return for each family ``yes``, or why it was not run, without the names of the model and of the place."""
     read = {reading.benchmark.partition("@")[0] for reading in record.readings}
     reasons = {entry.benchmark.partition("@")[0]: entry.reason for entry in reversed(record.not_run)}
     found = {}
     for family, benchmarks in FAMILIES.items():
         lacking = [called for called in benchmarks.values() if called not in read]
         why = "; ".join(dict.fromkeys(reasons.get(called, "it was not run").removeprefix(name) for called in lacking))
-        found[family] = why.strip() or "yes"
+        found[family] = why.replace(f"{place}/", "").strip() or "yes"
     return found
 
 
 def values_of(model: Any) -> dict[str, list[list[float]]]:
     """Return the embeddings and the log-likelihoods of a few texts, whichever a loaded model gives."""
+    from fairlab.backbones.causal_lm import CausalLM
     from fairlab.backbones.likelihood import likelihood
     from fairlab.backbones.model_object import ModelObject
 
@@ -253,6 +255,10 @@ def values_of(model: Any) -> dict[str, list[list[float]]]:
         scorer = likelihood(model)
         if hasattr(scorer, "log_likelihoods"):
             found["likelihoods"] = [scorer.log_likelihoods(TEXTS).sums.tolist()]
+        if isinstance(scorer, CausalLM):
+            found["after_first"] = [[float(one[1:].sum()) for one in scorer.token_log_probabilities(TEXTS)]]
+        if getattr(scorer, "start", None) == "":  # a server that does not score the first token
+            found["after_first"] = found.pop("likelihoods")
     return found
 
 
@@ -268,7 +274,7 @@ def try_kind(kind: Kind, weights: Weights, arguments: argparse.Namespace) -> dic
         name = loaded.name if isinstance(loaded, ModelObject) else type(loaded.model).__name__
         record = measured(model, weights, kind, ledger)
         return {
-            "families": outcomes(record, name),
+            "families": outcomes(record, name, weights.place),
             "readings": {key: value for key, value in record.metrics().items() if np.isfinite(value)},
             **values_of(loaded),
             "packages": [f"{one} {version(one)}" for module, one in (kind.packages or {}).items() if module],
@@ -285,7 +291,7 @@ def differences(found: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str,
     both = sorted(set(found["readings"]) & set(other["readings"]))
     values = [[one["readings"][key] for key in both] for one in (found, other)]
     return {
-        **{part: difference(found.get(part), other.get(part)) for part in ("embeddings", "likelihoods")},
+        **{part: difference(found.get(part), other.get(part)) for part in VALUES},
         "readings": difference(*values) if both else None,
         "compared": len(both),
     }

@@ -83,7 +83,9 @@ class Weights:
         """Return the folder of a classifier of two labels."""
         from transformers import BertForSequenceClassification
 
-        return self._saved("classifier", lambda: BertForSequenceClassification(self.of_bert), self.pieces)
+        config = self.of_bert
+        config.id2label = {0: "negative", 1: "positive"}
+        return self._saved("classifier", lambda: BertForSequenceClassification(config), self.pieces)
 
     @property
     def sentence(self) -> Path:
