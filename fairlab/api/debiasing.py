@@ -86,7 +86,8 @@ def debias(
         model: Any value that :func:`fairlab.load` accepts. It is not changed: the run trains a copy.
         data: Counterfactual groups: a result of :func:`fairlab.augment`, groups as dictionaries or as
             :class:`fairlab.types.Group`, or a path in the form of ``data.path``.
-        method: Name of a method that trains on groups: ``ccd``, ``dpce``, ``adept``, ``inlp`` or ``sentence_debias``.
+        method: Name of a method that trains on groups: ``ccd``, ``dpce``, ``adept``, ``inlp``, ``sentence_debias`` or
+            ``leace``.
         benchmarks: Names of the benchmarks to run before and after, or None for the defaults of ``fairlab train``.
         scale: ``quickstart`` or ``paper``, which selects the method's defaults.
         seed: Seed of the run.

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.benchmarks.cced import distances, held_out_groups, set_name
+from fairlab.benchmarks.cced import distances
+from fairlab.benchmarks.group_sets import held_out_groups, set_name
 from fairlab.benchmarks.readings import evenly
 from fairlab.checks.foreign import read_tensors
 from fairlab.record import Record

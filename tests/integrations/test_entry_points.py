@@ -62,6 +62,7 @@ print(sum("of an installed package" in line for line in listed(["benchmarks"])))
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_benchmark_of_another_package_is_measured_by_its_name(installed, tiny_folders):
     code = f"""
 import fairlab
