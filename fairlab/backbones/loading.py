@@ -112,9 +112,7 @@ def load_backbone(
     unread: tuple[str, ...] = ()
     if fresh is not None:
         model = _fresh(config, fresh)
-    elif (
-        pooling != PUBLISHED or not config.is_encoder_decoder
-    ):  # sentence-transformers loads the half of it that it needs
+    elif pooling != PUBLISHED or not config.is_encoder_decoder:  # else sentence-transformers loads the half it needs
         model, unread = _load_model(name, folder, config, gguf, getattr(torch, dtype))
     if adapters and model is not None:
         model = _with_adapters(model, adapters, adapters_sha256)
