@@ -27,6 +27,7 @@ from experiments.glue import tables as glue
 from experiments.judge import tables as judge
 from experiments.llm import tables as llm
 from experiments.minilm_mlm import tables as minilm_mlm
+from experiments.model_kinds import tables as model_kinds
 from experiments.own_axis import tables as own_axis
 from experiments.perturbation import tables as perturbation
 from experiments.razor import tables as razor
@@ -50,6 +51,7 @@ for module in (
     writing,
     causal_lm,
     minilm_mlm,
+    model_kinds,
     own_axis,
     perturbation,
     agreement,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
@@ -29,7 +27,6 @@ def main(config: DictConfig) -> None:
 
 def work(config: DictConfig, record: Record) -> None:
     """Stream the input through the augmentation into the run folder; parts finished by earlier runs are kept."""
-    logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs every request
     values, name = plain_config(config), HydraConfig.get().runtime.choices.get("augmentation")
     refuse_unplanned(values, name, cli.choices("augmentation"))
     augment_rows(values, str(name), record)

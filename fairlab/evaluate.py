@@ -23,6 +23,7 @@ from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.backbone_nodes import SETTINGS, backbone_node, model_facts
 from fairlab.run.config.build import build, build_benchmarks
+from fairlab.run.config.served_nodes import is_served
 from fairlab.run.config.shortened import lowered, shortening_notes
 from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config, sweep_of
@@ -92,6 +93,8 @@ def rehearse_evaluation(config: DictConfig) -> None:
                     embedder(config, benchmark.vectors, benchmark.name, record)
             return
         for label, node in models_to_measure(config).items():
+            if is_served(node):  # its server is asked by the run alone
+                continue
             backbone = build(node)
             if config.strict:
                 gate(backbone.to(device()), label, record)

@@ -36,13 +36,13 @@ def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | Mod
     carry no information about bias; see :mod:`fairlab.benchmarks.validity`.
 
     Args:
-        model: Name of a backbone such as ``minilm``, folder of a run or of a model, or name on the hub; a model that an
-            OpenAI-compatible server holds, as ``http://127.0.0.1:8000/v1#NAME`` or ``openai/NAME``; or a model in
-            memory: a ``SentenceTransformer``, a ``CrossEncoder``, or a pair of a transformers model and its tokenizer,
-            also compiled or with PEFT adapters. A model in memory is neither moved nor copied; a loaded model is moved
-            to a GPU if one is available. Any other object with ``encode``, an encoder of MTEB, or a function from texts
-            to vectors is measured by its embeddings alone; a language model of lm-evaluation-harness by its
-            likelihoods.
+        model: Name of a backbone such as ``minilm``, folder of a run or of a model, GGUF file, or name on the hub; a
+            model that an OpenAI-compatible server holds, as ``http://127.0.0.1:8000/v1#NAME`` or ``openai/NAME``; or a
+            model in memory: a ``SentenceTransformer``, a ``CrossEncoder``, or a pair of a transformers model and its
+            tokenizer, also compiled or with PEFT adapters. A model in memory is neither moved nor copied; a loaded
+            model is moved to a GPU if one is available. Any other object with ``encode``, an encoder of MTEB, or a
+            function from texts to vectors is measured by its embeddings alone; a language model of
+            lm-evaluation-harness by its likelihoods.
         strict: Whether to check the model immediately, and refuse it if it fails.
         settings: ``pooling``, ``normalize``, ``max_length``, ``dtype`` and ``attention`` (such as ``eager``), which
             replace the model's own settings; ``device``, such as ``cpu``; and ``base``, the model that a folder of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ REVIEW = """\
 # Correct them (only words of the axis may differ from the text), set corrected: true at the end, and run the same
 # command again.
 """
+
+log = logging.getLogger(__name__)
 
 
 class PromptSearch:
@@ -166,6 +169,7 @@ class PromptSearch:
         stated = [one for one in candidates if one.made.confidence_by == STATED]
         measured = dict[str, Wrong]()
         if stated and self.samples and len(candidates) > 1 and self.rewriter.llm.model is not None:
+            log.info("confidence by the agreement of %d samples; its gain is not measured", self.samples)
             found = self.rewriter.agreed([(one.text, one.made) for one in stated], self.samples)
             measured = {one.text: replace(one, made=made) for one, made in zip(stated, found, strict=True)}
         chosen = [measured.get(one.text, one) for one in candidates]

@@ -120,6 +120,8 @@ class Backbone(nn.Module):
         self.on_first_embedding: Callable[[Backbone], object] | None = None
         self.gate = "not checked yet"
         self.padding_id = int(tokenizer.pad_token_id or 0)
+        ends = (tokenizer.bos_token_id, tokenizer.eos_token_id, self.padding_id)
+        self.empty_id = next(int(one) for one in ends if one is not None)  # read in place of a text without tokens
         self.subtraction: Subtraction | None = None
         self._remembered: dict[str, Tensor] | None = None
         self.train(model.training)  # same mode for both, so that embed restores the previous one
@@ -136,6 +138,13 @@ class Backbone(nn.Module):
         return self.model.base_model
 
     @property
+    def reader(self) -> nn.Module:
+        """Return the part whose last hidden states become embeddings: of an encoder-decoder its encoder, else all."""
+        if self.published is None and self.model.config.is_encoder_decoder:
+            return self.model.get_encoder()
+        return self.transformer
+
+    @property
     def projection(self) -> Tensor | None:
         """Return the matrix (D, D) that multiplies the last hidden states; see :mod:`fairlab.backbones.projection`."""
         return getattr(body(self.model), "projection", None)
@@ -148,7 +157,7 @@ class Backbone(nn.Module):
     @property
     def hidden_width(self) -> int:
         """Return the length of a token's hidden state."""
-        return self.model.config.hidden_size
+        return int(self.model.config.get_text_config().hidden_size)
 
     @property
     def device(self) -> torch.device:
@@ -188,12 +197,16 @@ class Backbone(nn.Module):
         return cut
 
     def tokenize_to_embed(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return token ids per text as :meth:`embed` reads it, after the model's own prompt if it has one."""
-        return self.tokenize(texts) if self.published is None else self.published.token_ids(texts)
+        """Return token ids per text as :meth:`embed` reads it, after the model's own prompt if it has one.
+
+        A text without any token, such as an empty one under a tokenizer that adds none, is read as one start token.
+        """
+        found = self.tokenize(texts) if self.published is None else self.published.token_ids(texts)
+        return [ids or [self.empty_id] for ids in found]
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Return embeddings (N, D) of token ids (N, T) with a mask that is 0 at padding."""
-        hidden = self.transformer(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        hidden = self.reader(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         return self.pool(hidden, attention_mask)
 
     def pool(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:

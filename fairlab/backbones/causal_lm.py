@@ -198,7 +198,7 @@ class CausalLM:
 
     def _sees_ahead(self) -> bool:
         """Return whether the first state depends on the second token, as in a BERT not configured as a decoder."""
-        other_id = (self.start_id + 1) % self.backbone.model.config.vocab_size
+        other_id = (self.start_id + 1) % self.backbone.model.config.get_text_config().vocab_size
         input_ids = torch.tensor([[self.start_id, self.start_id], [self.start_id, other_id]])
         with self.backbone.measuring():
             hidden = body(self.backbone.model)(input_ids=input_ids.to(self.backbone.device)).last_hidden_state

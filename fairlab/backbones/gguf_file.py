@@ -19,6 +19,11 @@ MAGIC = b"GGUF"  # first bytes of every GGUF file
 WORKING_BYTES = 8  # bytes per value of the tensor being read: its float32 values and a copy
 
 
+def is_gguf_file(path: Path) -> bool:
+    """Return whether a path is a file that is named as GGUF."""
+    return path.suffix.lower() == ".gguf" and path.is_file()
+
+
 def refuse_without_reader(gguf: str) -> None:
     """Raise if the package that reads the format is not installed.
 
@@ -36,13 +41,13 @@ def refuse_other_files(file: Path) -> None:
         FairlabError: If the file does not exist or does not begin with the GGUF signature.
     """
     if not file.is_file():
-        raise FairlabError(f"there is no file {file}; name one that is there as backbone.gguf")
+        raise FairlabError(f"there is no file {file}; name a GGUF file that is there")
     with file.open("rb") as opened:
         begins = opened.read(len(MAGIC))
     if begins != MAGIC:
         raise FairlabError(
-            f"{file} is no GGUF file: it begins with {begins!r}, not {MAGIC!r}; name a GGUF file as backbone.gguf, or "
-            "leave that out for safetensors"
+            f"{file} is no GGUF file: it begins with {begins!r}, not {MAGIC!r}; name a GGUF file, or a folder of "
+            "safetensors"
         )
 
 

@@ -1,5 +1,12 @@
 """Ends of transformers' class names, by which the heads of a model are known."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")
 CLASSIFIER = "ForSequenceClassification"
 SEQ2SEQ = ("ForConditionalGeneration", "EncoderDecoderModel")
@@ -15,3 +22,10 @@ TITLES = {
 def head_title(kind: str) -> str:
     """Return what the head of a class of transformers is, in words; ``none`` without one."""
     return next((title for ends, title in TITLES.items() if kind.endswith(ends)), "none")
+
+
+def head_class(model: PreTrainedModel) -> str:
+    """Return the name of a model's class; one that reads images too and has a decoder alone counts as a causal LM."""
+    name = type(model).__name__
+    conditional, causal = SEQ2SEQ[0], CAUSAL_LM[0]
+    return name if model.config.is_encoder_decoder else name.replace(conditional, causal)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -14,8 +14,8 @@ from fairlab.backbones.gguf_file import (
     refuse_without_memory,
     refuse_without_reader,
 )
-from fairlab.backbones.heads import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ
 from fairlab.backbones.hub import hub_folder
+from fairlab.backbones.model_classes import model_class
 from fairlab.backbones.peft_folder import merge_peft_folder, refuse_other_base
 from fairlab.backbones.settings_files import settings_sha256
 from fairlab.backbones.tokenizers import LONGEST, in_range, load_tokenizer, readable_length, readable_positions
@@ -27,7 +27,6 @@ from fairlab.types import FairlabError, Seed, missing_extra
 if TYPE_CHECKING:
     import torch
     from transformers import PretrainedConfig, PreTrainedModel
-    from transformers.models.auto.auto_factory import _BaseAutoModelClass
 
     from fairlab.backbones.backbone import Backbone
 
@@ -95,6 +94,8 @@ def load_backbone(
     # Before the imports, which take seconds.
     folder = find_weights(name, revision=revision, package=package, gguf=gguf)
     _refuse_unsuitable(name, folder, pooling, gguf, peft)
+    if gguf and Path(name).is_dir():
+        name = str(folder / gguf)  # in messages
 
     import torch
     from transformers import AutoConfig
@@ -111,9 +112,7 @@ def load_backbone(
     unread: tuple[str, ...] = ()
     if fresh is not None:
         model = _fresh(config, fresh)
-    elif (
-        pooling != PUBLISHED or not config.is_encoder_decoder
-    ):  # sentence-transformers loads the half of it that it needs
+    elif pooling != PUBLISHED or not config.is_encoder_decoder:  # else sentence-transformers loads the half it needs
         model, unread = _load_model(name, folder, config, gguf, getattr(torch, dtype))
     if adapters and model is not None:
         model = _with_adapters(model, adapters, adapters_sha256)
@@ -172,7 +171,7 @@ def _load_model(
         refuse_without_memory(name, config, dtype)
         no_bar_without_a_terminal()
     with loading(f"the model {name}"), _without_report():
-        model, found = _kind(config, folder, gguf).from_pretrained(
+        model, found = model_class(config, folder, gguf).from_pretrained(
             folder,
             gguf_file=gguf,
             dtype=dtype,
@@ -299,45 +298,6 @@ def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> P
     return model
 
 
-def _kind(config: PretrainedConfig, folder: Path, gguf: str | None) -> type[_BaseAutoModelClass]:
-    """Return transformers' class that loads all language-model heads of a checkpoint, or its classifier."""
-    from transformers import (
-        AutoModel,
-        AutoModelForCausalLM,
-        AutoModelForMaskedLM,
-        AutoModelForPreTraining,
-        AutoModelForSeq2SeqLM,
-        AutoModelForSequenceClassification,
-    )
-
-    architectures = tuple(config.architectures or ())
-    if gguf or any(name.endswith(CAUSAL_LM) for name in architectures):
-        return AutoModelForCausalLM
-    if any(name.endswith(SEQ2SEQ) for name in architectures):
-        return AutoModelForSeq2SeqLM
-    if any(name.endswith(CLASSIFIER) for name in architectures):
-        return AutoModelForSequenceClassification
-    # BERT was pretrained with two heads; its published checkpoint names one class but contains both heads.
-    if _next_sentence_head(weights_files(folder)):
-        return AutoModelForPreTraining
-    if any(name.endswith(MASKED_LM) for name in architectures):
-        return AutoModelForMaskedLM
-    return AutoModel
-
-
-def _next_sentence_head(files: Sequence[Path]) -> bool:
-    """Return whether a checkpoint contains BERT's complete next-sentence head, and its masked-LM head."""
-    from safetensors import safe_open
-
-    keys: list[str] = []
-    for file in files:
-        with loading(f"the weights {file}"), safe_open(file, framework="pt") as held:
-            keys += held.keys()
-    masked_lm = any(key.startswith("cls.predictions.") for key in keys)
-    pooler = any(key.endswith("pooler.dense.weight") for key in keys)
-    return "cls.seq_relationship.weight" in keys and masked_lm and pooler
-
-
 def is_published(folder: Path) -> bool:
     """Return whether sentence-transformers' files define how a folder's model embeds."""
     return (folder / "modules.json").is_file()
@@ -389,7 +349,7 @@ def find_weights(
             )
         return Path(found.origin).parent / ("" if gguf else "model")
     if Path(name).is_file():
-        raise FairlabError(f"{name} is a file; give its folder, and the name of a GGUF file as backbone.gguf")
+        raise FairlabError(f"{name} is a file; give a folder with model.safetensors, or a file NAME.gguf")
     if Path(name).is_dir():
         if gguf is not None and not (Path(name) / gguf).is_file():
             raise FairlabError(f"{name} holds no {file}; save the model there with save_pretrained")

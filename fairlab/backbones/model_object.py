@@ -76,8 +76,9 @@ class ModelObject:
     def __repr__(self) -> str:
         """Return a short description of the object."""
         measured = {EMBEDDINGS: "embeddings", LIKELIHOODS: "likelihoods", TEXTS: "texts"}
+        cut = "\n  limit: its own; texts that it cuts are not counted" if EMBEDDINGS in self.offers else ""
         by = " and its ".join(word for need, word in measured.items() if need in self.offers)
-        return f"{self.name}, measured by its {by}{'' if len(self.offers) > 1 else ' alone'}\n  gate: {self.gate}"
+        return f"{self.name}, measured by its {by}{'' if len(self.offers) > 1 else ' alone'}{cut}\n  gate: {self.gate}"
 
     def to(self, device: object) -> Self:
         """Return the object itself, which runs where it is."""

@@ -127,7 +127,7 @@ def target_log_probabilities(
     output, hidden = _states_at(backbone.model, input_ids, places.to(device))
     wanted = torch.tensor(targets.ids)
     found = torch.empty(len(wanted))
-    at_once = max(1, LOGITS_AT_ONCE // backbone.model.config.vocab_size)
+    at_once = max(1, LOGITS_AT_ONCE // backbone.model.config.get_text_config().vocab_size)
     for start in range(0, len(hidden), at_once):
         log_probabilities = apply_head(backbone.model, output, hidden[start : start + at_once]).float().log_softmax(-1)
         here = (place_of_target >= start) & (place_of_target < start + at_once)

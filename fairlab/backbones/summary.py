@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlab.backbones.heads import head_title
+from fairlab.backbones.heads import head_class, head_title
 
 
 def summary(backbone: Any) -> str:
@@ -31,7 +31,7 @@ def summary(backbone: Any) -> str:
         [
             f"{kind} of the family {model.config.model_type}{adapted}",
             f"pooling: {backbone.pooling}, {backbone.width} numbers a text{scaled}",
-            f"head: {head_title(kind)}",
+            f"head: {head_title(head_class(model))}",
             f"weights: {count / 1e6:.1f} million, {str(model.dtype).removeprefix('torch.')}, on {backbone.device}",
             f"attention: {model.config._attn_implementation or 'of the model itself'}",
             f"limit: {backbone.max_length} tokens a text; longer texts are cut and counted",

@@ -114,6 +114,9 @@ def in_range(length: int, limit: int, name: str) -> int:
 
 def readable_positions(config: PretrainedConfig) -> int | None:
     """Return the number of token positions of a model, or None if it is unlimited."""
+    config = config.get_text_config()
     found = getattr(config, "max_position_embeddings", None)
+    if not found or found < 0:  # XLNet says -1
+        return None
     # RoBERTa and related models count positions from the one after the padding position.
-    return found - config.pad_token_id - 1 if found and config.model_type in OFFSET_POSITIONS else found
+    return int(found) - (config.pad_token_id + 1 if config.model_type in OFFSET_POSITIONS else 0)

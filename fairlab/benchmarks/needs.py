@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from fairlab.backbones.heads import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ
+from fairlab.backbones.heads import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ, head_class
 from fairlab.protocols import DataBenchmark
 from fairlab.types import EMBEDDINGS, LIKELIHOODS, TEXTS
 
@@ -64,7 +64,7 @@ def why_not_measured(benchmark: Benchmark, model: object) -> str:
         return "it measures a data set, not a model; give dataset=FILE in place of model="
     if isinstance(model, Backbone):
         name = type(model.model).__name__
-        return why_lacking(name, offered_by(name), benchmark.description.needs)
+        return why_lacking(name, offered_by(head_class(model.model)), benchmark.description.needs)
     offered = getattr(model, "offers", {EMBEDDINGS} if hasattr(model, "embed") else set())
     name = getattr(model, "name", type(model).__name__)
     lacking = next((need for need in benchmark.description.needs if need not in offered), "")

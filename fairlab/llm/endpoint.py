@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import math
 import os
 import random
@@ -120,6 +121,7 @@ class Endpoint:
             raise FairlabError(f"llm.extra cannot set '{reserved[0]}'; leave it out")
         self.timeout = httpx2.Timeout(read_timeout, connect=connect_timeout, pool=None)
         self.total_timeout = total_timeout
+        logging.getLogger("httpx2").setLevel(logging.WARNING)  # else it logs every request
         self.not_before = 0.0  # on the monotonic clock; set by Retry-After
 
     async def __aenter__(self) -> Self:

@@ -10,10 +10,13 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from fairlab.backbones.gguf_file import is_gguf_file
 from fairlab.checks.escapes import print_escaped
 from fairlab.run.command_line import cli
+from fairlab.run.command_line.options import with_quoted_addresses
 from fairlab.run.config.composing import composed, composing, from_model
 from fairlab.run.config.schema import refuse_misfits
+from fairlab.run.config.served_nodes import served_node
 from fairlab.run.folders import plain_config, run_folder
 from fairlab.run.planning.hours import Device, gpus, this_machine
 from fairlab.run.planning.needs import model_settings, needs_of
@@ -35,14 +38,15 @@ def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
             if models and data are available and small.
     """
     try:
-        given = sys.argv[1:]
+        given = with_quoted_addresses(sys.argv[1:])
         if options := [one for one in given if one.startswith("-")]:
             raise FairlabError(f"dry_run=true plans one run; leave out {options[0]}")
         config = composition_of(entry, given)
         refuse_misfits(entry, config, given)
         refuse_other_run(entry, given, config)
         if is_cheap(entry, config):
-            rehearse(config)
+            with composing():
+                rehearse(config)
         run = planned(entry, f"fairlab.{entry}", given)
         if run.problem:
             raise FairlabError(run.problem)
@@ -135,16 +139,19 @@ def composition_of(entry: str, given: Sequence[str]) -> DictConfig:
 
 
 def models_of(config: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the settings of the models that an evaluation loads: named backbones, or a folder or hub name."""
+    """Return the settings of the models that an evaluation loads: named backbones, folders, hub names, addresses."""
     with composing():
-        import hydra
+        return [_settings_of(str(name)) for name in [*_names(config["model"]), *embedders_of(config)]]
 
-        return [
-            plain_config(hydra.compose(overrides=[f"+backbone={name}"]))["backbone"]
-            if name in cli.choices("backbone")
-            else {"name": str(name)}
-            for name in [*_names(config["model"]), *embedders_of(config)]
-        ]
+
+def _settings_of(name: str) -> dict[str, Any]:
+    import hydra
+
+    if name in cli.choices("backbone"):
+        return plain_config(hydra.compose(overrides=[f"+backbone={name}"]))["backbone"]  # type: ignore[no-any-return]
+    if is_gguf_file(Path(name)):
+        return {"name": str(Path(name).parent), "gguf": Path(name).name}
+    return {"name": name, "served": served_node(name) is not None}
 
 
 def embedders_of(config: dict[str, Any]) -> list[str]:

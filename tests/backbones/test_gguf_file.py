@@ -4,11 +4,15 @@ import pytest
 import torch
 from transformers import LlamaConfig
 
+import fairlab
+from experiments.model_kinds.weights import Weights
 from fairlab.backbones import memory
+from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.gguf_file import bytes_to_load, refuse_other_files, refuse_without_memory
 from fairlab.types import FairlabError
 
 # Two tables of 10 x 4; four matrices of 4 x 4, three of 4 x 8 and two norms of 4 in the layer; one norm at its end.
+TEXTS = ["She is a nurse.", "He left, and the river was wide."]
 TINY = LlamaConfig(
     vocab_size=10,
     hidden_size=4,
@@ -68,10 +72,25 @@ def test_where_nobody_says_what_is_free_nothing_is_refused(tmp_path, monkeypatch
 def test_a_file_of_another_format(tmp_path, content):
     file = tmp_path / "x.gguf"
     file.write_bytes(content)
-    with pytest.raises(FairlabError, match=r"x\.gguf is no GGUF file: it begins with b'.*', not b'GGUF'; name a GGUF"):
+    with pytest.raises(FairlabError, match=r"x\.gguf is no GGUF file: it begins with b'.*', not b'GGUF'; name a"):
         refuse_other_files(file)
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(FairlabError, match=r"there is no file .*x\.gguf; name one"):
+    with pytest.raises(FairlabError, match=r"there is no file .*x\.gguf; name a GGUF file"):
         refuse_other_files(tmp_path / "x.gguf")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:what this model embeds")
+def test_a_file_is_measured_as_the_weights_it_was_written_of(tmp_path):
+    pytest.importorskip("gguf")
+    weights = Weights(tmp_path)
+    found, own = fairlab.load(weights.gguf), fairlab.load(weights.causal)
+    assert found.tokenize(TEXTS) == own.tokenize(TEXTS)
+    torch.testing.assert_close(found.embed(TEXTS), own.embed(TEXTS), atol=1e-5, rtol=1e-5)
+    sums = [CausalLM(one).log_likelihoods(TEXTS).sums for one in (found, own)]
+    assert sums[0] == pytest.approx(sums[1], abs=1e-4)
+    (weights.gguf.parent / "other.gguf").write_bytes(b"no weights")
+    with pytest.raises(FairlabError, match=r"other\.gguf is no GGUF file: it begins with b'no w'"):
+        fairlab.load(weights.gguf.parent / "other.gguf")

@@ -11,8 +11,10 @@ import fairlab
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import continuations
+from fairlab.evaluate import rehearse_evaluation
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.remote_model import load_remote
+from fairlab.run.planned import print_plan
 from fairlab.types import CannotScore, FairlabError
 from tests.llm.stub import Act, Stub, refused
 from tests.llm.text_stub import TextServer, reply
@@ -203,3 +205,21 @@ def test_texts_are_not_written_by_a_served_model(causal, ledger_path):
         model = served(stub, ledger_path)
         with pytest.raises(CannotScore, match="has no weights at hand"):
             continuations(CausalLM(model), ["A"], characters=3)
+
+
+@pytest.mark.parametrize("end", ["", "#", "#m", "/#m"])
+def test_an_address_without_a_name_takes_the_only_model(end, causal, ledger_path):
+    with Stub(TextServer(causal)) as stub:
+        found = fairlab.load(f"{stub.url}{end}", ledger=str(ledger_path))
+        assert found.name == f"m at {stub.url.split('/')[2]}"
+
+
+def test_a_plan_asks_no_server_and_says_so(causal, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with Stub(TextServer(causal)) as stub:
+        command = f"fairlab.evaluate model={stub.url}#m benchmark=[cced] dry_run=true strict=true calibrate=false"
+        monkeypatch.setattr("sys.argv", command.split())
+        print_plan("evaluate", rehearse_evaluation)
+        assert not stub.payloads
+    assert f"{stub.url}#m: there, at its server, which the run asks and this plan does not" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())

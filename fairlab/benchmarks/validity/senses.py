@@ -97,7 +97,7 @@ def _states(backbone: Backbone, texts: list[str]) -> list[Tensor]:
     """Return the hidden states (N, T, H) of the word embeddings and of every layer: float32, on the CPU."""
     input_ids, attention_mask = pad(backbone.tokenize(texts), backbone.padding_id)
     with backbone.measuring():
-        found = backbone.transformer(
+        found = backbone.reader(
             input_ids=input_ids.to(backbone.device),
             attention_mask=attention_mask.to(backbone.device),
             output_hidden_states=True,
@@ -113,7 +113,7 @@ def shuffled_twin(backbone: Backbone) -> Iterator[None]:
     """
     random = torch.Generator().manual_seed(0)
     hooks = []
-    for module in backbone.transformer.modules():
+    for module in backbone.reader.modules():
         if isinstance(module, nn.Linear | Conv1D):
             width = module.out_features if isinstance(module, nn.Linear) else module.nf
             hooks.append(module.register_forward_hook(_reordering(torch.randperm(width, generator=random))))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
+
+NAMED_ADDRESS = re.compile(r"https?://[^\s,\[\]{}#]*#[^\s,\[\]{}]*", re.IGNORECASE)
 
 
 def as_settings(arguments: Sequence[str], names: Collection[str]) -> list[str]:
@@ -26,3 +29,12 @@ def as_settings(arguments: Sequence[str], names: Collection[str]) -> list[str]:
         else:
             found.append(f"{name}={value if sign else rest.pop(0)}")
     return found
+
+
+def with_quoted_addresses(given: Sequence[str]) -> list[str]:
+    """Return overrides with quotes around each address that names a model by ``#``, which Hydra's grammar lacks.
+
+    Args:
+        given: Arguments of a command; one that has quotes already is unchanged.
+    """
+    return [one if set(one) & {*"'\""} else NAMED_ADDRESS.sub(r"'\g<0>'", one) for one in given]

@@ -9,6 +9,7 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
+from fairlab.backbones.gguf_file import is_gguf_file
 from fairlab.backbones.loading import PUBLISHED, find_weights, is_published, weights_facts
 from fairlab.backbones.peft_folder import base_named_by, is_adapter_folder
 from fairlab.benchmarks.generations import FOLDER
@@ -32,8 +33,8 @@ def backbone_node(
     """Return the backbone configuration of a model: a named one, its training run's, or the model's own.
 
     Args:
-        model: A backbone's name, the folder of a run or of a model, a name on the hub, or a served model, see
-            :func:`fairlab.run.config.served_nodes.served_node`.
+        model: A backbone's name, the folder of a run or of a model, a GGUF file, a name on the hub, or a served model,
+            see :func:`fairlab.run.config.served_nodes.served_node`.
         settings: Values for some of ``SETTINGS``, used instead of the model's own; ``base`` is the model that a folder
             of adapters belongs to, and without effect for others.
         llm: Configuration of the server of a served model, or None for the default one.
@@ -72,6 +73,8 @@ def backbone_node(
         own = {name: recorded[name] for name in SETTINGS if name in recorded}
         entries = record.provenance.get("data", {}).get("train_entries")
         node = {"_target_": LOAD, "name": str(trained), "entries": entries} | FALLBACK | own
+    elif is_gguf_file(Path(model)):
+        node = {"_target_": LOAD, "name": str(Path(model).parent), "gguf": Path(model).name} | FALLBACK
     else:
         published = is_published(find_weights(model)) and settings.get("pooling", PUBLISHED) == PUBLISHED
         node = {"_target_": LOAD, "name": model} | (AS_PUBLISHED if published else FALLBACK)

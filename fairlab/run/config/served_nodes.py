@@ -46,8 +46,9 @@ def _choice(name: str) -> dict[str, Any]:
 
 def _node(values: Mapping[str, Any], base_url: str, name: str) -> DictConfig:
     taken = inspect.signature(named(LOAD_REMOTE)).parameters
-    settings = {key: value for key, value in values.items() if key in taken}
-    return as_config({**settings, TARGET: LOAD_REMOTE, "base_url": base_url, "model": name})
+    settings = {key: value for key, value in values.items() if key in taken and key != "model"}
+    named_model = {"model": name} if name else {}  # without a name, the only one that the server lists
+    return as_config({**settings, TARGET: LOAD_REMOTE, "base_url": base_url, **named_model})
 
 
 def is_served(node: Mapping[str, Any] | DictConfig) -> bool:
@@ -57,5 +58,5 @@ def is_served(node: Mapping[str, Any] | DictConfig) -> bool:
 
 def served_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
     """Return name and address of a served model, and their hash, since its weights cannot be hashed."""
-    name = f"{node['base_url']}#{node['model']}"
+    name = f"{node['base_url']}#{node.get('model', '')}"
     return {"name": name, "sha256": hashlib.sha256(name.encode()).hexdigest(), "served": True}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fairlab.data.published.download import FILES
@@ -60,6 +61,11 @@ def _models(config: Mapping[str, Any]) -> Iterator[Need]:
 
 def _model(settings: Mapping[str, Any], size: ModelSize | None) -> Need:
     name = str(settings["name"])
+    if settings.get("served"):
+        return Need(name, "at its server, which the run asks and this plan does not")
+    if (gguf := settings.get("gguf")) and (Path(name) / str(gguf)).is_file():
+        file = Path(name) / str(gguf)
+        return Need(str(file), f"{file.stat().st_size / 1e9:.2f} GB")
     if "/runs/" in name:
         return Need(name, name if at_hand(name) else "", "made by a run of this plan")
     if size is not None and size.folder is not None:

@@ -1,0 +1,52 @@
+"""Tables of kinds of models by families of benchmarks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from experiments.rendering import markdown
+
+RECORD = Path(__file__).with_name("record.json")
+
+
+def record() -> dict[str, Any]:
+    """Return what was found of all kinds."""
+    return json.loads(RECORD.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+
+def families() -> str:
+    """Return kinds by families: measured, or the number of the reason below the table."""
+    found = record()["kinds"]
+    names = next(iter(found.values()))["families"]
+    reasons = list(dict.fromkeys(why for one in found.values() for why in one["families"].values() if why != "yes"))
+    rows = [
+        [
+            kind,
+            one["given"],
+            *("yes" if why == "yes" else str(1 + reasons.index(why)) for why in one["families"].values()),
+        ]
+        for kind, one in found.items()
+    ]
+    table = markdown(["kind of model", "`model=`, or the object", *names], rows)
+    return "\n".join([table, "", *(f"{number}. not run: {reason}" for number, reason in enumerate(reasons, start=1))])
+
+
+def differences() -> str:
+    """Return the largest differences of kinds that hold the same weights."""
+    rows = []
+    for kind, one in record()["kinds"].items():
+        if like := one.get("like"):
+            values = [shown(like[part]) for part in ("embeddings", "likelihoods", "after_first", "readings")]
+            rows.append([kind, like["kind"], *values, str(like["compared"]), ", ".join(one["packages"])])
+    header = ["kind", "beside", "embeddings", "log-likelihoods", "without first tokens", "readings", "of", "packages"]
+    return markdown(header, rows)
+
+
+def shown(value: float | None) -> str:
+    """Return a difference; empty where there is none."""
+    return "" if value is None else f"{value:.2g}"
+
+
+PAGES = {"experiments/model_kinds/README.md": {"families": families, "differences": differences}}

@@ -1,0 +1,65 @@
+"""Choice of transformers' class that loads a checkpoint with all its heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairlab.backbones.heads import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ
+from fairlab.backbones.trust import loading, weights_files
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
+    from transformers.models.auto.auto_factory import _BaseAutoModelClass
+
+ENCODER_HALF = "EncoderModel"  # of T5 and its kin, saved without the decoder
+
+
+def model_class(config: PretrainedConfig, folder: Path, gguf: str | None) -> type[_BaseAutoModelClass]:
+    """Return transformers' class that loads all language-model heads of a checkpoint, or its classifier.
+
+    Args:
+        config: Configuration of the checkpoint.
+        folder: Folder of its weights.
+        gguf: Name of the GGUF file with the weights, or None for safetensors.
+    """
+    from transformers import (
+        AutoModel,
+        AutoModelForCausalLM,
+        AutoModelForMaskedLM,
+        AutoModelForPreTraining,
+        AutoModelForSeq2SeqLM,
+        AutoModelForSequenceClassification,
+        AutoModelForTextEncoding,
+    )
+
+    named = tuple(config.architectures or ())
+    if gguf or any(name.endswith(CAUSAL_LM) for name in named):
+        return AutoModelForCausalLM
+    if any(name.endswith(SEQ2SEQ) for name in named):
+        # Language models that also read images are named so too, and have a decoder alone.
+        return AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    if any(name.endswith(CLASSIFIER) for name in named):
+        return AutoModelForSequenceClassification
+    if any(name.endswith(ENCODER_HALF) for name in named):
+        return AutoModelForTextEncoding
+    # BERT was pretrained with two heads; its published checkpoint names one class but contains both heads.
+    if _next_sentence_head(weights_files(folder)):
+        return AutoModelForPreTraining
+    if any(name.endswith(MASKED_LM) for name in named):
+        return AutoModelForMaskedLM
+    return AutoModel
+
+
+def _next_sentence_head(files: Sequence[Path]) -> bool:
+    """Return whether a checkpoint contains BERT's complete next-sentence head, and its masked-LM head."""
+    from safetensors import safe_open
+
+    keys: list[str] = []
+    for file in files:
+        with loading(f"the weights {file}"), safe_open(file, framework="pt") as held:
+            keys += held.keys()
+    masked_lm = any(key.startswith("cls.predictions.") for key in keys)
+    pooler = any(key.endswith("pooler.dense.weight") for key in keys)
+    return "cls.seq_relationship.weight" in keys and masked_lm and pooler
