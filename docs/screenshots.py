@@ -31,7 +31,7 @@ def main() -> None:
     """Make the pages in a temporary folder and take their pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, default=EXPERIMENTS / "ccd/records/full")
-    parser.add_argument("--ensemble", type=Path, default=EXPERIMENTS / "ensemble/records/sets/seed_42")
+    parser.add_argument("--ensemble", type=Path, default=EXPERIMENTS / "ensemble/records/skill/seed_42")
     parser.add_argument("--output", type=Path, default=ROOT / "docs/images")
     parser.add_argument("--width", type=int, default=1280)
     chosen = parser.parse_args()

@@ -18,7 +18,7 @@ from fairlab.backbones.backbone import Backbone, batches_by_tokens, pad
 from fairlab.data.safety_texts import SafetyText
 
 RANK, LOWEST, LAYERS = 8, 3, ("attention.self.query", "attention.self.value", "attention.output.dense")
-BATCH, EPOCHS, WARM_UP = 32, 2, 50
+BATCH, EPOCHS, WARM_UP = 32, 1, 50
 RATE, RATE_OF_HEADS, SCALE = 2e-3, 1e-2, 8.0
 TOKENS = 48  # maximum number of tokens read of a text; all sentences and most tweets are shorter
 # Kinds of labels with their weight in the loss: hate in any text, and each label of each dataset.

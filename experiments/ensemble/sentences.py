@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import random
-from collections.abc import Sequence
+import re
+from functools import cache
 from pathlib import Path
 
 import yaml
 
+from fairlab.data.published.download import locate
 from fairlab.data.safety_texts import SafetyText
 
 PARTS: dict[str, list[str]] = yaml.safe_load(Path(__file__).with_name("sentences.yaml").read_text(encoding="utf-8"))
+SEEGULL = "seegull/stereotypes_global_v2.csv"
+WORDS = ("bad", "good")  # slots whose words come from published lists
+SLOT = re.compile(r"\{(bad|good|vermin|harmed|helped|goods|hate|love)\}")
+ENDINGS = ("ous", "ful", "ive", "ic", "less", "ish", "ent", "ant", "able", "al", "y")
+NO_ADJECTIVES = ("ly", "ity", "cy", "ry", "fy", "phy", "ment", "edy", "enemy")  # endings of other words
 MISSPELT = 0.15  # share of the sentences with an error of typing
 LEET = str.maketrans("aeios", "43105")
 # Kinds of sentence with their shares; the label of each is in :func:`_sentence`.
 SHARES = {
-    "hostile": 34,
-    "denied_good": 10,
-    "denying": 14,
-    "denied_harm": 8,
-    "kind": 14,
+    "hostile": 32,
+    "denied_good": 12,
+    "denying": 13,
+    "denied_harm": 11,
+    "kind": 13,
     "hostile_to_others": 6,
-    "hostile_to_things": 6,
+    "hostile_to_things": 5,
     "kind_to_others": 2,
     "insults": 3,
     "cursing": 3,
@@ -38,7 +46,8 @@ def sentences(count: int, seed: int, *, held_out: bool = False) -> list[SafetyTe
         held_out: Whether to use the quarter of the parts that the other sentences do not use, by a hash of each part.
     """
     rng = random.Random(seed)
-    parts = {name: [one for one in some if _held(one) == held_out] or some for name, some in PARTS.items()}
+    every = PARTS | dict(zip(WORDS, adjectives(), strict=True))
+    parts = {name: [one for one in some if is_held_out(one) == held_out] or some for name, some in every.items()}
     kinds = rng.choices(list(SHARES), list(SHARES.values()), k=count)
     found = []
     for number, kind in enumerate(kinds):
@@ -47,7 +56,27 @@ def sentences(count: int, seed: int, *, held_out: bool = False) -> list[SafetyTe
     return found
 
 
-def _held(part: str) -> bool:
+@cache
+def adjectives() -> tuple[list[str], list[str]]:
+    """Return harsh and kind adjectives, told by their endings: of VADER's lexicon, and of SeeGULL's attributes."""
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+    valences = {word: value for word, value in SentimentIntensityAnalyzer().lexicon.items() if abs(value) >= 1.2}
+    with locate(SEEGULL).open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            offence = float(row["mean offensiveness_score"])
+            if abs(offence) >= 1:
+                valences.setdefault(row["attribute"], -offence)
+    found = {word: value for word, value in sorted(valences.items()) if _is_adjective(word)}
+    return [word for word, value in found.items() if value < 0], [word for word, value in found.items() if value > 0]
+
+
+def _is_adjective(word: str) -> bool:
+    return word.isalpha() and word.islower() and word.endswith(ENDINGS) and not word.endswith(NO_ADJECTIVES)
+
+
+def is_held_out(part: str) -> bool:
+    """Return whether a part belongs to the quarter that is used in held-out sentences alone."""
     return hashlib.sha256(part.encode()).digest()[0] < 64
 
 
@@ -75,7 +104,7 @@ def _sentence(kind: str, parts: dict[str, list[str]], rng: random.Random) -> tup
         said = _sworn(said, rng.choice(parts["swearing"]))
     if kind != "denying":
         said = rng.choice(parts["wrapping"]).replace("{s}", said)
-    said = said.replace("{g}", group)
+    said = SLOT.sub(lambda slot: rng.choice(parts[slot[1]]), said).replace("{g}", group)
     said = said[0].upper() + said[1:] if rng.random() < 0.8 else said
     return (misspelt(said, rng) if rng.random() < MISSPELT else said), hate
 
@@ -106,8 +135,3 @@ def misspelt(text: str, rng: random.Random) -> str:
         k = rng.randrange(max(1, len(words) - 1))
         words[k : k + 2] = ["".join(words[k : k + 2])]
     return " ".join(words)
-
-
-def by_kind(texts: Sequence[SafetyText]) -> dict[str, list[int]]:
-    """Return the places of the sentences of each kind."""
-    return {kind: [k for k, text in enumerate(texts) if text.kind == kind] for kind in SHARES}

@@ -55,8 +55,7 @@ class PolicySimilarity(Source):
     title = "similarity with sentences of a policy, and linear scores of the sentence vector"
     limits = (
         "Nearness of subjects: a text that condemns what a sentence names is as near as one that threatens it. The "
-        "linear scores were taught on tweets of 2017 to 2019, and on sentences about groups that were put together from "
-        "parts."
+        "linear scores were taught on tweets of 2017 to 2019, and on sentences about groups, put together from parts."
     )
     citation = (
         "The sentences and the scores are fairlab's own; the linear scores were taught on the tweets of Davidson et "
