@@ -123,8 +123,11 @@ def _merge(backbone: Backbone, file: Path) -> None:
 
     if not file.is_file():
         raise DataUnavailable(f"{file} is no file of adapters; give one, or set adapters=null and linear=null")
-    with loading(f"the adapters {file}"):
-        merge_adapters(backbone.model, file)
+    try:
+        with loading(f"the adapters {file}"):
+            merge_adapters(backbone.model, file)
+    except FairlabError as error:
+        raise FairlabError(f"{error}; give adapters of this encoder, or set adapters=null and linear=null") from error
 
 
 def read_policy(file: Path) -> dict[str, list[str]]:
