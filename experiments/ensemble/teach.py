@@ -1,4 +1,4 @@
-"""Teach adapters of MiniLM and linear scores of its vectors, and write both.
+"""Teach adapters of MiniLM and linear scores of its vectors, and write both, and sentences to train ensembles on.
 
 ``python -m experiments.ensemble.teach FOLDER [--encoder ENCODER] [--adapters FILE] [--vectors FOLDER]``
 
@@ -14,6 +14,7 @@ Shape letters: N texts, D vector components, F scores.
 from __future__ import annotations
 
 import argparse
+import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,18 +31,20 @@ from experiments.ensemble.sentences import sentences
 from fairlab.data.near_copies import copies_of
 from fairlab.data.safety_readers import read_safety
 from fairlab.data.safety_texts import SafetyText
+from fairlab.files import write_whole
 from fairlab.methods.safety_ensemble.sources.linear_scores import LinearScores, write_linear
 from fairlab.methods.safety_ensemble.sources.policy import ADAPTERS, LINEAR, MINILM, PolicySimilarity
 from fairlab.rewriting.identities import Identities
 
 Array = NDArray[np.float64]
 Texts = dict[str, list[SafetyText]]
-COMPONENTS = 8
+COMPONENTS = 32
 PENALTY = 1.0  # scikit-learn's C
 SEED, OF_SENTENCES = 0, 5  # seeds of the order of texts and batches, and of the sentences to teach by
 SENTENCES, DAVIDSON, OLID = "sentences", "hate_speech_offensive", "olid_training"
 TAUGHT = {SENTENCES: 6_000, DAVIDSON: 2_000, OLID: 1_500}  # texts, before near copies are left out
 VALIDATED = {SENTENCES: 400, DAVIDSON: 500, OLID: 700}
+OF_ENSEMBLE = (1_600, 7)  # number and seed of the sentences to train ensembles on
 MEASURED = ("counterfactual_safety", "olid", "hatecheck", "bias_madlibs")
 
 
@@ -64,6 +67,7 @@ def main() -> None:
     vectors = {name: _vectors(source, name, some, given.vectors) for name, some in texts.items()}
     scores = taught(vectors, labels(texts), source.encoder_sha256)
     write_linear(scores, given.output / f"{LINEAR}.safetensors")
+    write_sentences(given.output / "sentences.jsonl")
     for name, some in held_out.items():
         found = scores.scores(source.vectors([text.text for text in some]))[:, : -COMPONENTS or None]
         names = scores.outputs[: found.shape[1]]
@@ -86,6 +90,13 @@ def taught_texts(rng: random.Random) -> tuple[Texts, Texts]:
             kinds.setdefault((text.labels["hate"], text.labels["toxicity"]), []).append(text)
         taught[name] = [text for of in kinds.values() for text in of[: TAUGHT[name] // len(kinds)]]
     return taught, held_out
+
+
+def write_sentences(file: Path) -> None:
+    """Write distinct sentences that ensembles are trained on, of parts that the scores were not taught by."""
+    found = {text.text: text.labels for text in unmeasured(sentences(*OF_ENSEMBLE, held_out=True))}
+    rows = [{"text": text, "key": str(k), "labels": dict(labels)} for k, (text, labels) in enumerate(found.items())]
+    write_whole(file, "".join(f"{json.dumps(row)}\n" for row in rows))
 
 
 def unmeasured(texts: Sequence[SafetyText]) -> list[SafetyText]:

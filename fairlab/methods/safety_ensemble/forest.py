@@ -376,9 +376,9 @@ class SafetyEnsemble:
             calibrated = {harm: scores[CALIBRATED] for harm, scores in rows.scores[name].items()}
             uncalibrated = {harm: scores[UNCALIBRATED] for harm, scores in rows.scores[name].items()}
             own = folds if name in ("test", "validation") else np.zeros((len(folds), len(texts)), dtype=np.int64)
-            predicted[name] = Predicted(texts, own, calibrated, uncalibrated)
+            predicted[name] = Predicted(texts, own, calibrated, uncalibrated).only(np.flatnonzero(own[0] >= 0).tolist())
         contributions = {harm: np.mean(found, axis=0) for harm, found in rows.contributions.items()}
-        return Judged(predicted, self.sources.features, features, contributions)
+        return Judged(predicted, self.sources.features, features[folds[0] >= 0], contributions)
 
 
 def _labels(texts: Sequence[SafetyText], harm: str) -> NDArray[np.int64]:
