@@ -108,11 +108,11 @@ def test_linear_scores_are_of_one_encoder(tiny_folders, tmp_path):
 def test_adapters_change_the_encoder_and_its_hash(tiny_folders, tmp_path):
     encoder = str(tiny_folders["bert"])
     plain, tuned = PolicySimilarity(encoder=encoder), PolicySimilarity(encoder=encoder)
-    add_adapters(tuned.backbone.model, LoRA(rank=2, targets=["query"]))
+    add_adapters(tuned.backbone.model, LoRA(rank=2, targets=["value"]))
     for name, parameter in tuned.backbone.model.named_parameters():
         parameter.requires_grad_("lora" in name)
         if "lora_B" in name:
-            parameter.data.fill_(0.5)
+            parameter.data.fill_(2.0)
     file = tmp_path / "mine.safetensors"
     save_adapters(tuned.backbone.model, file)
     source = PolicySimilarity(encoder=encoder, adapters=str(file))
