@@ -10,10 +10,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairlab.api import audit, augment, compare, debias, evaluate, load, rewrite, runs
+    from fairlab.api import audit, augment, compare, debias, evaluate, load, mend, rewrite, runs
 
 __version__ = "0.2.0"
-__all__ = ["audit", "augment", "compare", "debias", "evaluate", "load", "rewrite", "runs"]
+__all__ = ["audit", "augment", "compare", "debias", "evaluate", "load", "mend", "rewrite", "runs"]
 
 
 class _Package(ModuleType):

@@ -261,6 +261,8 @@ class Description:
         sources: Files or folders below ``FAIRLAB_DATA`` that it reads.
         workload: Amount of input, for plans; None if unknown.
         smoke: Highest values of settings in a smoke run, for settings other than ``limit``.
+        for_choosing: Whether settings are chosen by its readings, so that these represent no model and are in no
+            verdict.
     """
 
     name: str
@@ -274,6 +276,7 @@ class Description:
     sources: tuple[str, ...] = ()
     workload: Workload | None = None
     smoke: Mapping[str, int] = field(default_factory=dict)
+    for_choosing: bool = False
 
     def quantity(self, name: str) -> QuantityInfo | None:
         """Return the description of a quantity with its complete label; None if it is not described."""

@@ -1,5 +1,6 @@
 """``python -m fairlab.view DIR...``: all runs below folders on one page, to sort, filter, compare and inspect.
 
+Results of other tools are shown as well, as ``fairlab compare`` reads them, where a folder holds no run of fairlab.
 Writes ``view.html`` into the first folder. With many runs the page holds only the table and the trade-off. With
 ``--serve``, a server on this machine provides the rest, and texts that must not be stored in a page, until Ctrl-C.
 """
@@ -27,7 +28,13 @@ def main(arguments: Sequence[str]) -> None:
     parser = Arguments(
         prog="python -m fairlab.view", description=__doc__, epilog="Example: fairlab view outputs --serve"
     )
-    parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="a folder that holds runs at any depth")
+    parser.add_argument(
+        "folders",
+        metavar="DIR",
+        nargs="+",
+        type=Path,
+        help="a folder that holds runs at any depth, or results of another tool",
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the page (default: DIR/view.html)")
     parser.add_argument("--serve", action="store_true", help="serve the page on this machine instead of writing it")
     parser.add_argument("--port", type=int, default=0, help="port to serve on (default: any that is free)")
@@ -36,7 +43,8 @@ def main(arguments: Sequence[str]) -> None:
     if chosen.serve:
         serve(browser, chosen.port)
         return
-    path = chosen.output or chosen.folders[0] / "view.html"
+    first = chosen.folders[0]
+    path = chosen.output or (first if first.is_dir() else first.parent) / "view.html"
     if not path.parent.is_dir():
         raise FairlabError(f"{path.parent} is no folder; give --output a file in one that is there")
     write_whole(path, without_secrets(view_page(browser, served=False)))

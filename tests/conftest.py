@@ -47,7 +47,15 @@ def _no_network(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
             raise OSError(f"tests may not reach {host}")
         connect(self, address)
 
+    look_up = socket.getaddrinfo
+
+    def only_local_names(host: str | None, *more: object, **settings: object) -> list:
+        if host not in (None, "127.0.0.1", "::1", "localhost"):
+            raise socket.gaierror(f"tests may not look up {host}")
+        return look_up(host, *more, **settings)
+
     monkeypatch.setattr(socket.socket, "connect", only_local)
+    monkeypatch.setattr(socket, "getaddrinfo", only_local_names)
 
 
 def pytest_collection_finish() -> None:

@@ -31,6 +31,7 @@ def composed_run(run):
     return plain_config(composed("train", [*own, "scale=quickstart"], {})), first
 
 
+@pytest.mark.slow
 def test_runs_take_readings_over_from_one_of_the_same_model_and_benchmarks():
     found = {run: composed_run(run) for run in MATRIX.runs}
     alone = [run for run, (_, first) in found.items() if not first]

@@ -81,6 +81,7 @@ def test_a_record_is_read_in_either_form_and_the_plain_one_counts(tmp_path):
     ],
     ids=["no archive", "cut off", "a bomb", "too much memory"],
 )
+@pytest.mark.slow
 def test_a_compressed_record_that_cannot_be_read_is_one_sentence(tmp_path, content, said):
     (tmp_path / COMPACT).write_bytes(content())
     assert (tmp_path / COMPACT).stat().st_size < 100_000

@@ -28,12 +28,13 @@ LAYERS = [
     {"reporting"},
     {"run"},
     {"train", "evaluate", "augment", "audit", "report", "reproduce", "score", "serve", "view"},
+    {"mend"},
     {"api"},
     {"integrations"},
     {"compare"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ENTRY_POINTS = LAYERS[-4] | LAYERS[-1]
+ENTRY_POINTS = LAYERS[-5] | LAYERS[-4] | LAYERS[-1]
 # Rooms whose modules stand side by side, but for those that all of them share.
 SIDE_BY_SIDE = {
     "methods": {"base", "optimizing", "prototypes", "debiasing", "safety_ensemble"},

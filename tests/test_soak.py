@@ -46,6 +46,7 @@ def test_moments_are_spread_for_every_signal_and_drawn_the_same_again():
         assert [int(10 * share) for share in drawn[signal::3]] == list(range(10))
 
 
+@pytest.mark.slow
 def test_a_soak_goes_on_where_it_was_stopped(work, capsys):
     soak.soak("fake", case(), work, 3)
     found = soak.figures()["fake"]
@@ -61,6 +62,7 @@ def test_a_soak_goes_on_where_it_was_stopped(work, capsys):
     assert row.endswith("| 5 | 0 |")
 
 
+@pytest.mark.slow
 def test_another_result_is_lost(work, monkeypatch):
     monkeypatch.setattr(soak, "moment", lambda *_: 0.9)
     soak.soak("fake", case("broken"), work, 3)

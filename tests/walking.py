@@ -80,6 +80,7 @@ COMMANDS = (
     "reproduce paper=own output=reproduced",
     "reproduce paper=own output=reproduced dry_run=true calibrate=false",
     "audit model=classifier dataset=rated.jsonl mode=lexical",
+    "mend classifier data=to_mend.jsonl mode=lexical methods=[threshold] output=mended",
     "doctor",
     "version",
 )
@@ -109,6 +110,10 @@ def write_world(folder: Path, models: dict[str, Path]) -> None:
     (folder / "texts.txt").write_text("\n".join(texts) + "\n")
     write_rows(
         folder / "rated.jsonl", [{"text": text, "label": ["no", "yes"][k % 2]} for k, text in enumerate(texts * 3)]
+    )
+    people = [f"{['He', 'She'][k % 2]} saw the boat {k} times." for k in range(300)]
+    write_rows(
+        folder / "to_mend.jsonl", [{"text": text, "label": ["no", "yes"][k // 2 % 2]} for k, text in enumerate(people)]
     )
     (folder / "many.txt").write_text("\n".join(texts * 20) + "\n")
     lexicon = {"axis": "gender", "attributes": ["man", "woman"], "words": {"pets": [["n", "dog", "cat"]]}}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.rendering import markdown
@@ -17,6 +20,7 @@ WORDS = {
     "unstable_called_biased": "fair and unstable: called biased",
 }
 SETS = {"biographies": "accountant or not", "reviews": "SST-2", "hate": "hate in tweets"}
+READ_LABELS = {"biographies": ["other", "accountant"], "hate": ["hate", "neither", "offensive"]}  # as sorted
 
 
 WALKED = {
@@ -81,10 +85,40 @@ def walked() -> str:
     return markdown(columns, rows)
 
 
+def read_flips() -> str:
+    """Return the number of flips, of wrong rewrites among those read, and the directions of the right ones."""
+    counts = json.loads((FOLDER / "flips" / "counts.json").read_text(encoding="utf-8"))
+    rows = []
+    for name, labels in READ_LABELS.items():
+        with (FOLDER / "flips" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            read = list(csv.DictReader(file))
+        one = [sum(of_axis[what] for of_axis in counts[name].values()) for what in ("pairs", "flips", "in_control")]
+        directed = Counter(filter(None, (_as_woman_and_man(row, labels) for row in read if not row["wrong"])))
+        words = "; ".join(f"{count} {way}" for way, count in directed.most_common())
+        wrong = sum(bool(row["wrong"]) for row in read)
+        rows.append([SETS[name], *map(str, one), f"{wrong} of {len(read)}", words])
+    columns = [
+        "classifier",
+        "pairs",
+        "flips",
+        "changed controls",
+        "wrong rewrites read",
+        "right ones, as woman / as man",
+    ]
+    return markdown(columns, rows)
+
+
+def _as_woman_and_man(row: dict[str, str], labels: Sequence[str]) -> str:
+    """Return the predictions of a flip as a woman and as a man; empty for other attributes."""
+    way = row["id"].partition(" ")[2]
+    said = [labels[int(float(row[side]))] for side in ("before", "after")]
+    return " / ".join({"woman to man": said, "man to woman": said[::-1]}.get(way, []))
+
+
 def _interval(value: float, low: float, high: float) -> str:
     return f"{value:+.1f} [{low:+.1f}, {high:+.1f}]"
 
 
 PAGES = {
-    "docs/audit.md": {"simulated": simulated, "audited": audited, "walked": walked},
+    "docs/audit.md": {"simulated": simulated, "audited": audited, "walked": walked, "flips": read_flips},
 }

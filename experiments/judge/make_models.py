@@ -7,6 +7,9 @@ Run in the project's environment, in an empty folder; then, in environments of t
     python make_inspect.py                               # inspect-ai 0.3.285
     every_eval_ever convert lm_eval --log_path lm_eval/tiny_a/results_DATE.json --output_dir every_eval_ever \
         --include_samples --source_organization_name lab --evaluator_relationship third_party   # 0.3.0, Python 3.12
+    python make_mteb.py                                  # mteb 2.26.24, sentence-transformers 6.2.0
+    PYTHONPATH=. helm-run --run-entries made_sums:model=simple/model1 --suite made --max-eval-instances 8 \
+        --plugins make_helm                              # crfm-helm 0.5.16
 """
 
 import json

@@ -10,9 +10,11 @@ from fairlab.api.augmenting import augment, rewrite
 from fairlab.api.debiasing import Run, debias
 from fairlab.api.evaluating import compare, evaluate
 from fairlab.api.loading import load
+from fairlab.api.mending import Mended, mend
 from fairlab.api.results import Changes, Results
 from fairlab.api.several import Runs, runs
 
 __all__ = [
-    "Changes", "Results", "Run", "Runs", "audit", "augment", "compare", "debias", "evaluate", "load", "rewrite", "runs"
+    "Changes", "Mended", "Results", "Run", "Runs", "audit", "augment", "compare", "debias", "evaluate", "load", "mend",
+    "rewrite", "runs"
 ]  # fmt: skip

@@ -72,7 +72,7 @@ def audit(
     models = dict(model) if isinstance(model, Mapping) else {"": model}
     if not models:
         raise FairlabError("no model was given; give a classifier")
-    found = {name: _classifier(one) for name, one in models.items()}
+    found = {name: as_audited(one) for name, one in models.items()}
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
     config = {**vars(chosen), "axis": axes, "labels": labels and list(labels), "dataset": _where(data)}
     config["fit"] = None if chosen.fit is None else _where(chosen.fit)
@@ -110,8 +110,8 @@ def _where(data: Any) -> str:
     return str(data) if isinstance(data, str | Path) else f"this {type(data).__name__}"
 
 
-def _classifier(model: Any) -> AnyClassifier:
-    """Return a model as a classifier; transformers objects are loaded first."""
+def as_audited(model: Any) -> AnyClassifier:
+    """Return a model of any kind as a classifier; transformers objects are loaded first."""
     if hasattr(model, "model") and hasattr(model, "tokenizer") and not hasattr(model, "is_cut"):
         model = (model.model, model.tokenizer)
     if isinstance(model, tuple):

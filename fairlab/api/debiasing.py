@@ -86,7 +86,8 @@ def debias(
         model: Any value that :func:`fairlab.load` accepts. It is not changed: the run trains a copy.
         data: Counterfactual groups: a result of :func:`fairlab.augment`, groups as dictionaries or as
             :class:`fairlab.types.Group`, or a path in the form of ``data.path``.
-        method: Name of a method that trains on groups: ``ccd``, ``dpce``, ``adept``, ``inlp`` or ``sentence_debias``.
+        method: Name of a method that trains on groups: ``ccd``, ``dpce``, ``adept``, ``inlp``, ``sentence_debias`` or
+            ``leace``.
         benchmarks: Names of the benchmarks to run before and after, or None for the defaults of ``fairlab train``.
         scale: ``quickstart`` or ``paper``, which selects the method's defaults.
         seed: Seed of the run.
@@ -117,7 +118,7 @@ def debias(
     }
     choices = [f"scale={scale}", f"method={method}", "data=groups"]
     choices += [] if measured is None else [f"benchmark=[{','.join(measured)}]"]
-    values["model"] = _name(model, Path(kept.name))
+    values["model"] = named_model(model, Path(kept.name))
     config = from_model(composed("train", choices, values), [f"{key}=" for key in values])
     folder.mkdir(parents=True, exist_ok=True)
     in_memory = {"model"} if isinstance(data, str | Path) else {"model", "data.path"}
@@ -131,7 +132,7 @@ def debias(
     return Run(record, kept)
 
 
-def _name(model: Any, folder: Path) -> str:
+def named_model(model: Any, folder: Path) -> str:
     """Return the name of a model; a model object is first written to a folder."""
     if isinstance(model, str | Path):
         return str(model)

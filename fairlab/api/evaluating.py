@@ -21,6 +21,7 @@ from fairlab.judge.verdicts import Judgement, judge
 from fairlab.protocols import Benchmark
 from fairlab.record import Record
 from fairlab.reporting.tables.comparing import Side, compare_sides, of_other_definitions, only_side
+from fairlab.reporting.tables.tool_records import results_file
 from fairlab.run.config.build import build_benchmarks
 from fairlab.run.config.composing import composed, own_settings
 from fairlab.run.config.schema import refuse_misfits
@@ -138,6 +139,7 @@ def compare(*measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: floa
     Raises:
         FairlabError: If a result covers several models, or if the results share no reading over the same items.
     """
+    measured = tuple((results_file(one) if isinstance(one, Record) else None) or one for one in measured)
     if all(isinstance(one, str | Path) and not holds_run(Path(one)) for one in measured):
         runs = [run for one in measured for run in read_tool_runs(one)]
         return judge(runs, adjust=adjust, margin=margin)

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.api.arguments import checked
-from fairlab.api.evaluating import side
+from fairlab.api.evaluating import compare
 from fairlab.api.results import Changes
-from fairlab.judge.reading import read_tool_runs
-from fairlab.judge.scores import ToolRun
+from fairlab.judge.verdicts import Judgement
 from fairlab.record import Record
 from fairlab.reporting.headlines import title
-from fairlab.reporting.tables.comparing import compare_sides, sides_of
+from fairlab.reporting.tables.comparing import sides_of
 from fairlab.reporting.tables.grouping import records_below
 from fairlab.reporting.tables.long_form import long_form, write_long_form
 from fairlab.reporting.tables.method_table import MethodTable, method_table
@@ -63,14 +62,14 @@ class Runs:
         titles = {place: title(reading) for side in sides for place, reading in side.readings.items()}
         return replace(table, titles={place: titles[place] for place in table.titles})
 
-    def compare(self, before: int | str | Path, after: int | str | Path) -> Changes:
+    def compare(self, before: int | str | Path, after: int | str | Path) -> Changes | Judgement:
         """Compare two of the runs, paired item by item.
 
         Args:
             before: Number or folder of the baseline run; for a training run, the trained model is used.
             after: Number or folder of the other run.
         """
-        return Changes(compare_sides(side(self._chosen(before)), side(self._chosen(after))))
+        return compare(self._chosen(before), self._chosen(after))
 
     def _chosen(self, run: int | str | Path) -> Any:
         if isinstance(run, int) and not -len(self) <= run < len(self):
@@ -80,26 +79,12 @@ class Runs:
 
 @checked
 def runs(folder: str | Path = "outputs") -> Runs:
-    """Return all runs below a folder.
+    """Return all runs below a folder; in a folder without runs of fairlab, those that other tools left.
+
+    Args:
+        folder: Folder of runs, or files and folders that :mod:`fairlab.judge.reading` can read.
 
     Raises:
-        FairlabError: If the folder does not exist or contains no run; results of other tools are named.
+        FairlabError: If the folder does not exist, contains no run, or a file is damaged.
     """
-    try:
-        return Runs(records_below(Path(folder)))
-    except FairlabError:
-        if found := _of_other_tools(Path(folder)):
-            tools = ", ".join(sorted({run.tool for run in found}))
-            raise FairlabError(
-                f"{folder} holds no run of fairlab, but {len(found)} of {tools}; compare them by "
-                f"fairlab.compare(FILE, FILE)"
-            ) from None
-        raise
-
-
-def _of_other_tools(folder: Path) -> Sequence[ToolRun]:
-    """Return the runs of other tools below a folder; empty if there are none, or they cannot be read."""
-    try:
-        return read_tool_runs(folder)
-    except FairlabError:
-        return ()
+    return Runs(records_below(Path(folder)))

@@ -82,7 +82,10 @@ def answer_of(
         return AuditAnswer(
             f"Yes, within the margin: every gap is at most {margin:g} points with 95 % confidence.", lines
         )
-    vague = [one for one in tests if not one.detectable <= TELLING]
+    in_points = [one for one in tests if one.reading.unit == "points"]
+    if not in_points:
+        return AuditAnswer("No difference of scores was found, which is not equality.", lines)
+    vague = [one for one in in_points if not one.detectable <= TELLING]
     if vague:
         worst = max(vague, key=lambda one: one.detectable if math.isfinite(one.detectable) else math.inf)
         return AuditAnswer(
@@ -90,7 +93,7 @@ def answer_of(
             f"{worst.detectable:.2g} points on; more labelled texts about people would tell.",
             lines,
         )
-    largest = max(one.detectable for one in tests)
+    largest = max(one.detectable for one in in_points)
     return AuditAnswer(
         f"No difference was found, which is not equality: gaps from {largest:.2g} points on would have been found "
         "(power 80 %).",

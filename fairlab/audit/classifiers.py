@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
 from fairlab.audit.mending import mended, read_rule
+from fairlab.text.labels import as_written
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
@@ -141,13 +142,15 @@ def _pipeline(model: Any) -> AnyClassifier:
                 "predict_proba"
             )
         return AnyClassifier(name, lambda texts: model.predict([" ".join(fields) for fields in texts]), kind="score")
-    classes = tuple(str(label) for label in getattr(model, "classes_", ()))
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    columns = getattr(last, "multilabel_", False) or isinstance(getattr(last, "classes_", None), list)
+    classes = () if columns else tuple(as_written(label) for label in getattr(model, "classes_", ()))
 
     def call(texts: Sequence[Fields]) -> Any:
         found = model.predict_proba([" ".join(fields) for fields in texts])
         return np.stack([one[:, -1] for one in found], axis=1) if isinstance(found, list) else found
 
-    return AnyClassifier(name, call, classes)
+    return AnyClassifier(name, call, classes, "several" if columns else None)
 
 
 def _plain_call(function: Callable[[list[Any]], Any]) -> Callable[[Sequence[Fields]], Any]:

@@ -5,6 +5,7 @@ Shape letters: N rows, L labels.
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -76,6 +77,8 @@ def _rows_in_memory(data: Any) -> list[Any]:
     """Return the rows of a DataFrame, a dataset of ``datasets``, a mapping of columns, or a list of rows."""
     if hasattr(data, "iloc"):
         return list(data.to_dict("records"))
+    if isinstance(data, Mapping) and (splits := [name for name, one in data.items() if hasattr(one, "features")]):
+        raise FairlabError(f"data has the splits {', '.join(map(str, splits))}; give one, such as data['{splits[0]}']")
     if isinstance(data, Mapping):
         return [dict(zip(data, cells, strict=True)) for cells in zip(*data.values(), strict=True)]
     return list(data)
@@ -150,7 +153,7 @@ def _column(name: str, rows: Sequence[Row], column: str) -> list[Any]:
 def _of_one_column(
     name: str, rows: Sequence[Row], column: str, labels: Sequence[str], kind: Kind | None
 ) -> tuple[NDArray[np.float64], tuple[str, ...], Kind]:
-    values = _column(name, rows, column)
+    values = _as_lists(_column(name, rows, column))
     if any(isinstance(value, list | tuple | set | np.ndarray) for value in values):
         return _of_lists(name, rows, column, values, labels)
     if kind == "score":
@@ -176,6 +179,17 @@ def _of_one_column(
     if kinds == "several":
         truth = np.eye(len(names))[truth.astype(int)]
     return truth, names, kinds
+
+
+def _as_lists(values: list[Any]) -> list[Any]:
+    """Return cells that all hold a list as text, as a CSV does, as lists; other cells unchanged."""
+    if not all(isinstance(value, str) and value.startswith("[") and value.endswith("]") for value in values):
+        return values
+    try:
+        found = [ast.literal_eval(value) for value in values]
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # a label in brackets, or nested without end
+        return values
+    return values if any(isinstance(one, list | dict) for several in found for one in several) else found
 
 
 def _place(value: str, names: Sequence[str]) -> int | None:

@@ -234,7 +234,9 @@ def _changes(
 def _shifts(one: Pairs, answers: PairOutputs, scale: float) -> Iterator[Quantity]:
     """Yield, for any two attributes, how far the last output moves from the first to the second, less the control.
 
-    A change from the second attribute to the first counts with the opposite sign.
+    A change from the second attribute to the first counts with the opposite sign. The test asks for both: that the
+    turned texts move, and that they move otherwise than the controls do. Else a control that always moves one way, as
+    a synonym does that the classifier does not know, would be called a shift of people.
     """
     order = (NEUTRAL, *one.attributes)
     first, after, control = (side[:, -1] for side in answers.outputs)
@@ -243,12 +245,18 @@ def _shifts(one: Pairs, answers: PairOutputs, scale: float) -> Iterator[Quantity
         chosen = signs != 0
         if chosen.sum() < FEWEST:
             continue
-        moved = scale * (signs * ((after - first) - (control - first)))[chosen]
+        turned, moved = (scale * (signs * (after - other))[chosen] for other in (first, control))
         kind = "score_shift" if scale == 1 else "shift"
-        yield quantity(_mean, moved, subset=f"{one.axis}_{low}_to_{high}", name=kind, p=sign_flip_p(moved))
+        yield quantity(_mean, moved, subset=f"{one.axis}_{low}_to_{high}", name=kind, p=_both_p(turned, moved))
         smallest = POWER_Z * moved.std(ddof=1) / math.sqrt(len(moved))
         if scale != 1:
             yield _plain(f"{one.axis}_{low}_to_{high}", "detectable_shift", smallest, len(moved))
+
+
+def _both_p(turned: Array, moved: Array) -> float:
+    """Return the p-value of a shift that both samples show in the same direction; 1 if their directions differ."""
+    alike = np.sign(turned.mean()) == np.sign(moved.mean())
+    return max(sign_flip_p(turned), sign_flip_p(moved)) if alike else 1.0
 
 
 def _excess(subset: str, answers: PairOutputs, sheet: Corrections | None) -> Iterator[Quantity]:

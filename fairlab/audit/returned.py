@@ -23,8 +23,8 @@ def as_numbers(name: str, returned: Any, labels: Sequence[str]) -> Array:
     Args:
         name: Name of the model, for messages.
         returned: Array or nested lists of numbers; labels, which get a probability of 1; a DataFrame with a column per
-            label; a mapping from label to probability per text; or what a transformers pipeline returns with
-            ``top_k=None``, a list of ``{"label": ..., "score": ...}`` per text.
+            label, or a mapping from label to column; a mapping from label to probability per text; or what a
+            transformers pipeline returns with ``top_k=None``, a list of ``{"label": ..., "score": ...}`` per text.
         labels: Names of the labels.
 
     Raises:
@@ -33,7 +33,11 @@ def as_numbers(name: str, returned: Any, labels: Sequence[str]) -> Array:
     if returned is None:
         raise FairlabError(f"{name} returns nothing; return a row of numbers a text")
     if hasattr(returned, "detach"):  # a tensor of torch
-        returned = returned.detach().cpu().numpy()
+        returned = returned.detach().cpu().double().numpy()
+    if hasattr(returned, "__next__"):  # a generator
+        returned = list(returned)
+    if isinstance(returned, Mapping):
+        return np.stack([np.asarray(one, dtype=np.float64) for one in _by_label(name, returned, labels)], axis=-1)
     if hasattr(returned, "iloc") and getattr(returned, "ndim", 1) > 1:
         known = {label_meant(column, labels): column for column in returned.columns}
         if labels and set(labels) <= set(known):
@@ -62,6 +66,14 @@ def _of_label(name: str, label: str, labels: Sequence[str]) -> Array:
     return np.eye(len(labels))[list(labels).index(meant)]
 
 
+def _by_label(name: str, returned: Mapping[Any, Any], labels: Sequence[str]) -> list[Any]:
+    """Return the values of a mapping in the order of the labels."""
+    known = {label_meant(label, labels): values for label, values in returned.items()}
+    if absent := [label for label in labels if label not in known]:
+        raise FairlabError(f"{name} returns no probability of '{absent[0]}'; return one for each label")
+    return [known[label] for label in labels]
+
+
 def _of_mapping(name: str, one: Any, labels: Sequence[str]) -> list[float]:
     """Return the probabilities of a text by label."""
     scores = one if isinstance(one, Mapping) else {part["label"]: part["score"] for part in one}
@@ -70,7 +82,4 @@ def _of_mapping(name: str, one: Any, labels: Sequence[str]) -> list[float]:
             f"{name} returns the likeliest label alone; return the probability of each (top_k=None of a transformers "
             "pipeline)"
         )
-    known = {label_meant(label, labels): float(score) for label, score in scores.items()}
-    if absent := [label for label in labels if label not in known]:
-        raise FairlabError(f"{name} returns no probability of '{absent[0]}'; return one for each label")
-    return [known[label] for label in labels]
+    return [float(score) for score in _by_label(name, scores, labels)]

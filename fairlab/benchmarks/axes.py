@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairlab.benchmarks.cced import CCED
+from fairlab.benchmarks.group_sets import OfGroups
 from fairlab.benchmarks.likelihood_pairs import LikelihoodPairs
 from fairlab.data.counterfactual import CounterfactualData
 from fairlab.data.groups import read_groups
@@ -27,8 +27,8 @@ MARK = "another axis"
 def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Note]:
     """Point group benchmarks at held-out groups, and note benchmarks that measure untrained axes.
 
-    CCED and the pairs of likelihoods use groups that the data holds out. If none of their sets covers an axis, they use
-    the best available groups: the file's test split, or else the validation groups.
+    Benchmarks of groups and the pairs of likelihoods use groups that the data holds out. If none of their sets covers
+    an axis, they use the best available groups: the file's test split, or else the validation groups.
 
     Args:
         benchmarks: Benchmarks of a run. The optional ``measured_axes`` of a benchmark lists its axes by subset.
@@ -49,7 +49,7 @@ def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Not
         if axes and not any(_among(axis, axes) for axis in trained)
     ]
     for axis in sorted(trained):
-        takers: list[CCED | LikelihoodPairs] = []
+        takers: list[OfGroups | LikelihoodPairs] = []
         if isinstance(data, CounterfactualData):
             takers, name = _measuring_groups(benchmarks, data, axis), f"held_out_{axis}".replace(" ", "_")
             groups, which = held_out_of(data, axis)
@@ -83,12 +83,12 @@ def _elsewhere(measured: frozenset[str], trained: frozenset[str]) -> str:
 
 def _measuring_groups(
     benchmarks: Sequence[Benchmark], data: CounterfactualData, axis: str
-) -> list[CCED | LikelihoodPairs]:
+) -> list[OfGroups | LikelihoodPairs]:
     """Return the benchmarks that should measure groups of the data."""
     return [
         one
         for one in benchmarks
-        if isinstance(one, CCED | LikelihoodPairs)
+        if isinstance(one, OfGroups | LikelihoodPairs)
         and (data.held_out or not _among(axis, {name for axes in axes_of(one).values() for name in axes}))
     ]
 

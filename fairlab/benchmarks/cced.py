@@ -6,7 +6,6 @@ Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", se
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from typing import ClassVar
 
@@ -15,26 +14,17 @@ import torch
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity
-from fairlab.data.counterfactual import hold_out
-from fairlab.data.groups import read_groups
-from fairlab.data.published.download import locate
-from fairlab.data.published.winogender import read_winogender
+from fairlab.benchmarks.group_sets import FREE, OfGroups
+from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
 from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.bootstrap import RESAMPLES, mean, ratio_of_means
 from fairlab.metrics.cced import cced_gap
-from fairlab.protocols import Benchmark
 from fairlab.record import NotRun, Outcome
 from fairlab.types import (
     EQUAL,
-    DataUnavailable,
     Description,
-    FairlabError,
-    Group,
     ItemTexts,
-    NotNegative,
     QuantityInfo,
-    Texts,
     Workload,
 )
 
@@ -104,7 +94,7 @@ QUANTITIES = {
 }
 
 
-class CCED(Benchmark):
+class CCED(OfGroups):
     """Equal distance of attributes to neutral, per set of counterfactual groups.
 
     With three or more attributes the gap of a group is the mean over all pairs of attributes, and the names of
@@ -144,38 +134,13 @@ class CCED(Benchmark):
         workload=Workload((300, 240), {"encoder": 79}),
     )
 
-    def __init__(self, sets: Texts, test: NotNegative | None = None, limit: int | None = None) -> None:
-        self.limit = limit
-        self.test = test
-        self.sets = list(sets)
-        self.own: dict[str, list[Group]] = {}
-        refuse_same_names(self.sets)
-
-    @property
-    def measured_axes(self) -> dict[str, frozenset[str]]:
-        """Axes of every available set, by its name in results."""
-        found: dict[str, frozenset[str]] = {}
-        for name in [*self.sets, *self.own]:
-            with suppress(DataUnavailable):
-                found[set_name(name)] = frozenset(group.axis for group in self._groups(name))
-        return found
-
-    def _groups(self, name: str) -> list[Group]:
-        return self.own[name] if name in self.own else held_out_groups(name, self.test)
-
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure every set; ``before`` holds the ``items`` of an earlier measurement."""
         embeddings: dict[str, NDArray[np.floating]] = {}
         now: list[Quantity] = []
         earlier: list[Quantity] = []
-        not_run: list[NotRun] = []
-        for name in [*self.sets, *self.own]:
-            subset = set_name(name)
-            try:
-                groups = evenly(self._groups(name), self.limit)
-            except DataUnavailable as error:
-                not_run.append(NotRun(self.name, subset, str(error)))
-                continue
+        missing: list[NotRun] = []
+        for _, subset, groups in self.available(missing):
             attributes = groups[0].attributes
             texts = [text for group in groups for text in group.texts]
             embedded = backbone.embed(texts, progress=f"cced {subset}").unflatten(0, (len(groups), -1)).numpy()
@@ -185,61 +150,22 @@ class CCED(Benchmark):
                 now += kept(subset, embedded, before[subset])
                 now += direction_kept(subset, embedded, before[subset])
                 earlier += cced_quantities(subset, attributes, before[subset])
-        return outcome(self.description, now, earlier, items=embeddings, not_run=not_run)
+        return outcome(self.description, now, earlier, items=embeddings, not_run=missing)
 
     def texts(self) -> list[ItemTexts]:
         """Return the versions of every group of the sets that are available."""
         found = []
-        for name in self.sets:
-            with suppress(DataUnavailable):
-                groups, subset = evenly(self._groups(name), self.limit), set_name(name)
-                values = [f"distance of {attribute}" for attribute in groups[0].attributes]
-                licence = FREE.get(name, "")
-                ids, texts = [group.id for group in groups], [group.texts for group in groups]
-                found.append(ItemTexts(subset, values, ids, texts, part=subset, licence=licence))
+        for name, subset, groups in self.available():
+            if name in self.own:
+                continue
+            values = [f"distance of {attribute}" for attribute in groups[0].attributes]
+            ids, texts = [group.id for group in groups], [group.texts for group in groups]
+            found.append(ItemTexts(subset, values, ids, texts, part=subset, licence=FREE.get(name, "")))
         return found
 
     def scores(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return the distances to neutral (N, A) of embeddings (N, 1 + A, D)."""
         return distances(values)
-
-
-FREE = {"embedded": "CC0-1.0", "winogender": "MIT"}  # licences of the sets that have a name
-
-
-def set_name(name: str) -> str:
-    """Return the subset name of a set in readings: for a file its stem, lower case with underscores."""
-    return (
-        name.rsplit("/", 1)[-1].removesuffix(".jsonl").removesuffix(".csv").lower().replace("-", "_").replace(" ", "_")
-    )
-
-
-def refuse_same_names(sets: Sequence[str]) -> None:
-    """Raise if two sets would have the same name in results.
-
-    Raises:
-        FairlabError: Two sets have the same name in results.
-    """
-    if len({set_name(name) for name in sets}) < len(sets):
-        raise FairlabError(f"two of the sets {', '.join(sets)} have the same name in results; rename a file")
-
-
-def held_out_groups(name: str, held_out: float | None = None) -> list[Group]:
-    """Return the groups of a set, or those that ``data.test=held_out`` holds out if a file has no splits.
-
-    Raises:
-        DataUnavailable: The set is not available.
-        FairlabError: The set has splits but no split ``test``, or too few groups to hold out that number.
-    """
-    if name == "winogender":
-        return read_winogender(locate("winogender/all_sentences.tsv"))
-    groups = read_groups("embedded/people" if name == "embedded" else name)
-    if not any("split" in group.extra for group in groups):
-        return groups if held_out is None else hold_out(groups, held_out, 0, name)[1]
-    test = [group for group in groups if group.extra.get("split") == "test"]
-    if not test:
-        raise FairlabError(f"{name} has splits, but no group of the split 'test' to measure on; mark some")
-    return test
 
 
 def distances(embeddings: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.likelihood import likelihood
-from fairlab.benchmarks.cced import held_out_groups, refuse_same_names, set_name
 from fairlab.benchmarks.crows_pairs import (
     CITATION,
     MEADE,
@@ -28,6 +27,7 @@ from fairlab.benchmarks.crows_pairs import (
     texts_to_score,
 )
 from fairlab.benchmarks.crows_pairs import QUANTITIES as CROWS_PAIRS
+from fairlab.benchmarks.group_sets import held_out_groups, refuse_same_names, set_name
 from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, one_of, outcome, quantity, variant
 from fairlab.data.published.crows_pairs import CrowsPair, read_crows_pairs
 from fairlab.metrics.bootstrap import ratio_of_means

@@ -86,10 +86,7 @@ class Safety(Benchmark):
         if of == name:
             return super().describe(name)
         title = TITLES.get(of, f"Safety ({of.replace('_', ' ')})")
-        quantities = cls.description.quantities
-        if of == VALIDATION:
-            quantities = {key: replace(info, headline=False) for key, info in quantities.items()}
-        return replace(cls.description, name=name, title=title, quantities=quantities)
+        return replace(cls.description, name=name, title=title, for_choosing=of == VALIDATION)
 
     def measure(self, judged: Judged, before: Mapping[str, Array] | None = None) -> Outcome:
         """Measure an ensemble; ``before`` holds the scores of the baseline for the same texts."""
@@ -131,7 +128,7 @@ class Safety(Benchmark):
             if of_harm.alone:
                 text = f"{of_harm.alone} texts with a subgroup stand alone in their set, and count in no variance"
                 result.notes.append(Note(self.name, text))
-            if self.of == VALIDATION:
+            if self.description.for_choosing:
                 now = [replace(one, headline=False) for one in now]
             found = outcome(self.description, [*now, *changes], earlier)
             result.readings += found.readings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from fairlab.checks.json_text import from_json
 from fairlab.files import inside, read_bounded
@@ -38,15 +38,22 @@ def json_objects(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the JSON object of each line.
 
     Raises:
-        FairlabError: a line is too long, cut off, or holds no JSON object.
+        FairlabError: a line is too long, cut off, in another encoding than UTF-8, or holds no JSON object.
     """
     with path.open(encoding="utf-8-sig") as file:
         number = 0
-        while line := file.readline(LONGEST_LINE):
+        while line := _line(file, path):
             number += 1
             if line.strip():
                 place = f"{path}, line {number}"
                 yield as_object(parsed(line, place), place)
+
+
+def _line(file: TextIO, path: Path) -> str:
+    try:
+        return file.readline(LONGEST_LINE)
+    except UnicodeDecodeError as error:
+        raise FairlabError(f"{path} is not in UTF-8 ({error.reason}); save it in UTF-8") from error
 
 
 def parsed(text: str, place: str) -> Any:

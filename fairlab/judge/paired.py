@@ -15,6 +15,7 @@ Array = NDArray[np.float64]
 EXACT_TO = 14  # units up to which all sign flips are enumerated
 FLIPS = 10_000
 BATCH = 500
+NORMAL_FROM = 20_000  # units from which the distribution under random signs is taken as normal
 FEWEST = 8  # units below which no interval is printed
 LEVEL, POWER = 0.05, 0.8
 
@@ -76,7 +77,7 @@ def paired_difference(first: Array, second: Array, clusters: Sequence[str] = (),
     inner = (math.nan, math.nan)
     needed = None
     if units >= FEWEST:
-        error = math.sqrt(units / (units - 1) * float(((sums - mean * sizes) ** 2).sum())) / n
+        error = clustered_error(sums, sizes)
         quantile = float(t.ppf(1 - LEVEL / 2, units - 1))
         low, high = mean - quantile * error, mean + quantile * error
         one_sided = float(t.ppf(1 - LEVEL, units - 1)) * error
@@ -86,11 +87,27 @@ def paired_difference(first: Array, second: Array, clusters: Sequence[str] = (),
     return PairedDifference(mean, low, high, inner, sign_flip_p(sums, seed), n, units, changed, detectable, needed)
 
 
+def clustered_error(sums: Array, sizes: Array) -> float:
+    """Return the cluster-robust standard error of the mean of all items, from at least two clusters.
+
+    Args:
+        sums: sum of each cluster's values, (C,).
+        sizes: number of each cluster's values, (C,).
+
+    Example:
+        >>> round(clustered_error(np.array([1.0, 0.0, 1.0, 0.0]), np.ones(4)), 4)  # deviation over root of 4
+        0.2887
+    """
+    units, n = len(sums), float(sizes.sum())
+    return math.sqrt(units / (units - 1) * float(((sums - float(sums.sum()) / n * sizes) ** 2).sum())) / n
+
+
 def sign_flip_p(sums: Array, seed: int = 0) -> float:
     """Return the two-sided p-value of a mean of 0 under random signs of the clusters' sums.
 
-    All sign patterns are enumerated for at most :data:`EXACT_TO` sums that are not 0; else 10,000 are drawn, and the
-    pattern observed counts as one of them.
+    Sums of one size have the binomial distribution of their signs. All sign patterns are enumerated for at most
+    :data:`EXACT_TO` sums that are not 0; up to :data:`NORMAL_FROM`, 10,000 are drawn, and the pattern observed counts
+    as one of them; from there on the normal limit holds.
 
     Args:
         sums: sum of the differences of each cluster, (C,).
@@ -100,9 +117,15 @@ def sign_flip_p(sums: Array, seed: int = 0) -> float:
         >>> sign_flip_p(np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0]))  # 2 / 2**5
         0.0625
     """
+    from scipy.stats import binomtest, norm
+
     moved = sums[sums != 0]
     if not len(moved):
         return 1.0
+    if np.ptp(np.abs(moved)) <= 1e-12 * np.abs(moved).max():
+        return float(binomtest(int((moved > 0).sum()), len(moved)).pvalue)
+    if len(moved) >= NORMAL_FROM:
+        return float(2 * norm.sf(abs(moved.sum()) / math.sqrt(float((moved**2).sum()))))
     observed = abs(moved.sum()) - 1e-9 * np.abs(moved).sum()  # sums that rounding tells apart are equal
     if len(moved) <= EXACT_TO:
         bits = (np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved))) & 1

@@ -10,10 +10,13 @@ from types import ModuleType
 
 from fairlab.files import check_folder
 from fairlab.judge import formats
+from fairlab.judge.formats import item_tables
 from fairlab.judge.scores import ToolRun
 from fairlab.types import FairlabError
 
 MOST_FILES = 20_000  # below a folder
+PACKED = (".zip", ".gz", ".xz", ".bz2", ".zst", ".tar", ".tgz", ".7z")
+TABLES = (".csv", ".tsv", ".parquet")
 
 
 def readers() -> list[ModuleType]:
@@ -29,27 +32,51 @@ def read_tool_run(place: str | Path) -> ToolRun:
     """
     runs = read_tool_runs(place)
     if len(runs) > 1:
-        files = ", ".join(run.place.name for run in runs[:3])
-        raise FairlabError(f"{place} holds {len(runs)} runs ({files}, ...); give one of these files")
+        files = ", ".join(str(run.place.relative_to(place)) for run in runs[:3]) + ", ..." * (len(runs) > 3)
+        raise FairlabError(f"{place} holds {len(runs)} runs ({files}); give one of these files")
     return runs[0]
 
 
 def read_tool_runs(place: str | Path) -> list[ToolRun]:
-    """Return all runs in a file or below a folder, in order of their files.
+    """Return all runs in a file or below a folder, at least one, in order of their files.
 
     Raises:
         FairlabError: there is no such place, it holds a link out of it or no run of a known tool, or a file is damaged.
+    """
+    runs = find_tool_runs(place)
+    path = Path(place)
+    if not runs and path.suffix in PACKED:
+        raise FairlabError(f"{place} is packed; unpack it, and give the files in it")
+    if not runs and path.suffix in TABLES:
+        columns = " and ".join(item_tables.COLUMNS)
+        raise FairlabError(f"{place} has no columns {columns}, separated by commas, in UTF-8; name them so")
+    if not runs:
+        tools = ", ".join(reader.TOOL for reader in readers())
+        raise FairlabError(f"{place} holds no results that can be read; known are those of {tools}")
+    return runs
+
+
+def find_tool_runs(place: str | Path) -> list[ToolRun]:
+    """Return all runs in a file or below a folder, in order of their files; empty if there are none.
+
+    Raises:
+        FairlabError: there is no such place, it holds a link out of it, or a file is damaged.
     """
     path = Path(place)
     if not path.exists():
         raise FairlabError(f"{place} does not exist; give a file of results, or a folder of them")
     if path.is_dir():
         check_folder(path)
-    runs = [reader.read(file) for file, reader in _recognised(path)]
-    if not runs:
-        tools = ", ".join(reader.TOOL for reader in readers())
-        raise FairlabError(f"{place} holds no results that can be read; known are those of {tools}")
-    return runs
+    return [_read(file, reader) for file, reader in _recognised(path)]
+
+
+def _read(file: Path, reader: ModuleType) -> ToolRun:
+    """Read a file; any error names it."""
+    try:
+        run: ToolRun = reader.read(file)
+    except FairlabError as error:
+        raise error if str(file.parent) in str(error) else FairlabError(f"{file}: {error}") from error
+    return run
 
 
 def _recognised(path: Path) -> Iterator[tuple[Path, ModuleType]]:

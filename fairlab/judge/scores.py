@@ -80,7 +80,7 @@ def item_scores(
         more: further attributes of :class:`TaskScores`.
 
     Raises:
-        FairlabError: there are no rows, or a score is not finite.
+        FairlabError: there are no rows, a score is not finite, or an identifier means several items.
     """
     if not rows:
         raise FairlabError(f"{task} holds no item with a score by {metric}")
@@ -91,8 +91,15 @@ def item_scores(
     if not np.isfinite(values).all():
         bad = list(grouped)[int(np.flatnonzero(~np.isfinite(values))[0])]
         raise FairlabError(f"item {bad} of {task} has no finite score by {metric}; remove it, or score it again")
+    for name, answers in grouped.items():
+        if len({answer[2] for answer in answers}) > 1:
+            raise FairlabError(
+                f"item {name} of {task} stands there several times with differing inputs; give each item its own id"
+            )
     texts = tuple(answers[0][2] for answers in grouped.values())
     clusters = tuple(answers[0][3] for answers in grouped.values())
+    if any(clusters):  # an item without a group is one of its own
+        clusters = tuple(group or f"item {name}" for group, name in zip(clusters, grouped, strict=True))
     return TaskScores(
         task,
         metric,

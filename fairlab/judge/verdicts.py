@@ -83,7 +83,7 @@ class PairVerdict:
         size = f"{second} less {first}: {found.difference:+.3g}"
         size += f" [{found.low:+.3g}, {found.high:+.3g}]" if math.isfinite(found.low) else " (too few for an interval)"
         if not found.changed:
-            return f"{size}; the two give the same score on all {found.n} items."
+            return f"{size}; the two give the same score on all {_counted(found.n, 'item')}."
         if self.differs:
             better = f"; {first if self.better == self.first else second} is better" if self.better else ""
             return f"{size}, beyond chance (p {self.p_adjusted:.2g}){better}."
@@ -274,7 +274,9 @@ def _lines(judgement: Judgement) -> list[str]:
     lines += ["", f"p-values are adjusted by {judgement.adjustment} over {many} comparison{'s' * (many > 1)}."]
     for one in judgement.verdicts:
         first, second = letter[one.first], letter[one.second]
-        items = f"{one.found.n} items" + (f" in {one.found.units} groups" if one.found.units < one.found.n else "")
+        items = _counted(one.found.n, "item") + (
+            f" in {one.found.units} groups" if one.found.units < one.found.n else ""
+        )
         values = f"{first} {one.value_first:.4g}, {second} {one.value_second:.4g}"
         lines += [f"{one.task}, {one.metric} ({items}): {values}", f"  {one.said(first, second)}"]
     if len(judgement.runs) > 2:
@@ -295,12 +297,18 @@ def _warnings(verdict: PairVerdict, letter: Mapping[str, str]) -> list[str]:
     pairing, pair = verdict.pairing, f"{letter[verdict.first]} and {letter[verdict.second]}, {verdict.task}"
     warned = [f"different settings of {pair}: {differing}" for differing in verdict.differing]
     if pairing.only_first or pairing.only_second:
-        alone = f"{pairing.only_first} items of the first alone, {pairing.only_second} of the second alone"
+        alone = f"{_counted(pairing.only_first, 'item')} of the first alone, {pairing.only_second} of the second alone"
         warned.append(f"left out of {pair}: {alone}")
     if pairing.conflicts:
-        warned.append(f"left out of {pair}: {pairing.conflicts} items with the same identifier and another input")
+        warned.append(
+            f"left out of {pair}: {_counted(pairing.conflicts, 'item')} with the same identifier and another input"
+        )
     if pairing.by == "text":
         warned.append(f"items of {pair} were joined by their input, since identifiers do not mean the same items")
     if verdict.found.units < FEWEST:
-        warned.append(f"{pair}: {verdict.found.units} independent items are shared, too few for an interval")
+        warned.append(f"{pair}: {_counted(verdict.found.units, 'independent item')} shared, too few for an interval")
     return warned
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}{'s' * (count != 1)}"

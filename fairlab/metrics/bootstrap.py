@@ -151,13 +151,13 @@ def expanded_interval(value: float, low: float, high: float, n: int) -> tuple[fl
 def folded_interval(value: float, low: float, high: float, p: float) -> tuple[float, float]:
     """Return a 95 % interval of a mean of absolute values of estimates, from percentiles of its draws and its own test.
 
-    Resampling only adds to such a mean, so its draws lie above it. The lower bound inverts the test of 0: it is 0
-    unless the test rejects, else the upper percentile reflected about the value. The upper bound is the upper
-    percentile, or the value if that is larger. The interval holds the value.
+    Resampling only adds to such a mean, so its draws lie above it. Half the interval's width is therefore taken about
+    the value: half the distance of the two percentiles, or, if that is larger, the distance of the upper percentile.
+    The lower bound inverts the test of 0: it is 0 unless the test rejects. The interval holds the value.
 
     Args:
         value: Value of the statistic, at least 0.
-        low: Lower percentile of its draws, which bounds nothing, as draws lie above the value.
+        low: Lower percentile of its draws.
         high: Upper percentile of its draws.
         p: P-value of the test that no estimate differs from 0; nan if there is none, which rejects nothing.
 
@@ -165,8 +165,9 @@ def folded_interval(value: float, low: float, high: float, p: float) -> tuple[fl
         >>> folded_interval(1.347, 1.348, 1.707, 0.21)
         (0.0, 1.707)
     """
-    lower = min(value, max(0.0, 2 * value - high)) if p < 0.05 else 0.0
-    return lower, max(value, high)
+    half = max((high - low) / 2, high - value)
+    lower = max(0.0, value - half) if p < 0.05 else 0.0
+    return lower, max(high, value + half)
 
 
 def two_sided_p(draws: ArrayLike) -> float:

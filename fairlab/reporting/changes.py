@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import bare, bounds, key, meaning, title
 from fairlab.reporting.page import SIGNS, Block, Fold, Heading, PageCell, PageTable, Row, Section, Text, measured
-from fairlab.reporting.questions import WIDEST, Shift, by_question, shifts
+from fairlab.reporting.questions import WIDEST, Shift, by_question, phases_of, shifts
 
 NOTE = (
-    "The plot shows by how much the distance to the ideal value changed, as a share of the distance before, with its "
-    f"95 % interval: to the left nearer, to the right farther, cut off at {WIDEST:.0%}. ▲ better, ▼ worse: moved "
-    "beyond chance, and nearer to the ideal value, or farther from it. Differences are on the same items, from 2,000 "
-    "paired resamples; p is two-sided, adjusted by Holm over all headline readings. Other readings are not adjusted: "
+    "The plot shows by how much the distance to the ideal value {differs}, as a share of the distance {first}, with "
+    f"its 95 % interval: to the left nearer, to the right farther, cut off at {WIDEST:.0%}. ▲ better, ▼ worse: beyond "
+    "chance nearer to the ideal value, or farther from it. Differences are on the same items, from 2,000 paired "
+    "resamples; p is two-sided, adjusted by Holm over all headline readings{of}. Other readings are not adjusted: "
     "among many of them some p-values are small by chance."
 )
 
@@ -23,18 +23,24 @@ def what_changed(record: Record) -> Section | None:
     found = shifts(record)
     if not found:
         return None
-    headline = [one for one in found if one.comparison.headline]
-    others = [one for one in found if not one.comparison.headline]
+    headline = [one for one in found if one.headline]
+    others = [one for one in found if not one.headline]
     blocks: list[Block] = [forest(headline)] if headline else []
     blocks += [Fold(f"changes of {len(others)} other readings", [forest(others)])] if others else []
-    return Section("What changed", [*blocks, Text(NOTE, "note")])
+    if all(one.changed for one in found):
+        note = NOTE.format(differs="changed", first="before", of="")
+        return Section("What changed", [*blocks, Text(note, "note")])
+    note = NOTE.format(differs="differs", first="of the first model", of=" of a pair of models")
+    return Section("How the models differ", [*blocks, Text(note, "note")])
 
 
 def forest(found: Sequence[Shift]) -> PageTable:
     """Return a table with one line per change, by question: values, difference, plot position and p-value."""
-    several = len({one.comparison.phase for one in found}) > 1
-    named = ["first", "second"] if several else ["before", "after"]
-    columns: Row = ["what was measured", *named, "change", PageCell("", forest="scale"), "p"]
+    pairs = {one.comparison.phase for one in found}
+    several = len(pairs) > 1
+    named = ["first", "second"] if several else list(phases_of(found[0].comparison.phase))
+    what = "change" if found[0].changed else "difference"
+    columns: Row = ["what was measured", *named, what, PageCell("", forest="scale"), "p"]
     rows: list[Row | Heading] = []
     for name, some in by_question(found, lambda one: one.comparison).items():
         rows += [Heading(name), *(_line(one, several) for one in some)]

@@ -1,4 +1,4 @@
-"""SVG drawings for pages: lines, points with intervals, steps, and parallel coordinates. They need no script.
+"""SVG drawings for pages: lines, points with intervals, steps, and small multiples. They need no script.
 
 Colours are CSS classes defined in ``templates/page.css``, so that drawings suit dark and printed pages.
 """
@@ -6,7 +6,6 @@ Colours are CSS classes defined in ``templates/page.css``, so that drawings suit
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
@@ -20,6 +19,7 @@ TOP, RIGHT, BOTTOM = 8, 14, 42
 COLOURS = 8
 MOST_POINTS = 1200  # maximum number of points drawn for a line; longer lines are subsampled evenly
 LETTER = 6.2  # width of a letter of a tick label
+LINE, MOST_LETTERS = 22, 34  # height of a named line, and letters of its name
 Bounds = tuple[float, float]
 
 
@@ -36,6 +36,7 @@ class Marks:
         texts: Text shown when the pointer is on each point.
         dashed: Whether the line is dashed.
         size: Radius of the dots.
+        labels: Short text drawn beside each dot; empty if there is none.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Marks:
     texts: Sequence[str] = ()
     dashed: bool = False
     size: float = 3.2
+    labels: Sequence[str] = ()
 
     @property
     def shade(self) -> str:
@@ -80,12 +82,23 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Axis:
-    """One of several parallel axes: its values, and names for values that are not numbers."""
+class Estimates:
+    """Values of one reading under several names, one line each, with their 95 % intervals.
+
+    Attributes:
+        title: Title of the panel; the page breaks it into lines.
+        names: Name of each line, from the top.
+        values: Value of each line.
+        low, high: Bounds of each interval; nan where there is none.
+        ideal: Value to mark; None if there is none.
+    """
 
     title: str
+    names: Sequence[str]
     values: Sequence[float]
-    names: Sequence[str] = ()
+    low: Sequence[float]
+    high: Sequence[float]
+    ideal: float | None = None
 
 
 @dataclass(frozen=True)
@@ -193,6 +206,9 @@ def _marks(root: ElementTree.Element, inner: _Inner, one: Marks) -> None:
             dot = ElementTree.SubElement(root, "circle", place)
             if number < len(one.texts):
                 ElementTree.SubElement(dot, "title").text = one.texts[number]
+            if number < len(one.labels):
+                end = x > WIDTH - RIGHT - 24
+                _text(root, x - 8 if end else x + 8, max(y - 6, 12), one.labels[number], "end" if end else "start")
 
 
 def _steps(points: Sequence[Bounds]) -> list[Bounds]:
@@ -203,37 +219,41 @@ def _steps(points: Sequence[Bounds]) -> list[Bounds]:
     return corners
 
 
-def parallel(axes: Sequence[Axis], shades: Sequence[int | None]) -> Figure:
-    """Return a figure with one line per run through its values on parallel axes.
+def small_multiples(panels: Sequence[Estimates], note: str = "") -> Figure:
+    """Return one panel per reading, all with the same lines in the same order."""
+    return Figure([Drawn(panel.title, _estimates(panel)) for panel in panels], note=note)
 
-    Args:
-        axes: Axes from left to right, each with a value for every run.
-        shades: Number of each run's colour; None is grey.
-    """
-    width, top, bottom = 960, 12, 230
-    gap = (width - 130) / max(len(axes) - 1, 1)
-    letters = max(int(gap / LETTER) - 1, 8)
-    root = ElementTree.Element("svg", {"class": "chart", "viewBox": f"0 0 {width} 300", "role": "img"})
-    ranges = [_range(axis.values, ()) for axis in axes]
 
-    def place(number: int, value: float) -> Bounds:
-        low, high = ranges[number]
-        return 40 + number * gap, bottom - (value - low) / (high - low) * (bottom - top)
+def _estimates(panel: Estimates) -> Markup:
+    """Draw each line's interval and value, its name at the left, and the ideal value as a dashed line."""
+    height = len(panel.names) * LINE
+    names = [_short(name, MOST_LETTERS) for name in panel.names]
+    left = 10 + LETTER * max(map(len, names), default=1)
+    held = [] if panel.ideal is None else [panel.ideal]
+    low, high = _range([*panel.values, *panel.low, *panel.high], held)
+    classes = {"class": "chart", "viewBox": f"0 0 {WIDTH} {height + 30}", "role": "img"}
+    root = ElementTree.Element("svg", classes)
+    ElementTree.SubElement(root, "title").text = panel.title
 
-    for run, shade in enumerate(shades):
-        points = " ".join("{:.1f},{:.1f}".format(*place(k, axis.values[run])) for k, axis in enumerate(axes))
-        classes = "line band " + ("grey" if shade is None else f"k{shade % COLOURS}")
-        ElementTree.SubElement(root, "polyline", {"points": points, "class": classes})
-    for number, axis in enumerate(axes):
-        x = 40 + number * gap
-        _line(root, x, top, x, bottom, "axis")
-        named: list[tuple[float, str]] = [(float(k), name) for k, name in enumerate(axis.names)]
-        named = named or [(tick, _number(tick)) for tick in ticks(*ranges[number], most=5)]
-        for value, name in named:
-            _text(root, x + 5, place(number, value)[1] + 4, _short(name, letters), "start")
-        for line, words in enumerate(textwrap.wrap(axis.title, letters)[:5]):
-            _text(root, max(x - 36, 2), bottom + 18 + 13 * line, words, "start")
-    return Figure([Drawn("", _markup(root))], wide=True)
+    def x(value: float) -> float:
+        return left + (value - low) / (high - low) * (WIDTH - RIGHT - left)
+
+    for tick in ticks(low, high, most=5):
+        _line(root, x(tick), 0, x(tick), height, "grid")
+        _text(root, x(tick), height + 18, _number(tick), "middle")
+    if panel.ideal is not None:
+        _line(root, x(panel.ideal), 0, x(panel.ideal), height, "line k1 dashed")
+    for k, name in enumerate(panel.names):
+        y = (k + 0.5) * LINE
+        label = _text(root, left - 6, y + 4, names[k], "end")
+        ElementTree.SubElement(label, "title").text = name
+        if math.isfinite(panel.low[k] + panel.high[k]):
+            _line(root, x(panel.low[k]), y, x(panel.high[k]), y, "band k0")
+        dot = {"cx": f"{x(panel.values[k]):.1f}", "cy": f"{y:.1f}", "r": "4", "class": "dot k0"}
+        shown = ElementTree.SubElement(root, "circle", dot)
+        interval = f" [{panel.low[k]:.4g}, {panel.high[k]:.4g}]"
+        ElementTree.SubElement(shown, "title").text = f"{name}: {panel.values[k]:.4g}{interval}"
+    return _markup(root)
 
 
 def stacked(parts: Sequence[Slice], note: str = "") -> Figure:

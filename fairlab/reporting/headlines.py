@@ -66,6 +66,12 @@ def judging_rules(named: Named) -> QuantityInfo | None:
     return found.quantity(named.quantity) if found else None
 
 
+def represents(named: Named) -> bool:
+    """Return whether a reading belongs to verdicts: a headline, of texts that no setting was chosen by."""
+    found = find_description(named.benchmark)
+    return named.headline and not (found is not None and found.for_choosing)
+
+
 def key(named: Named) -> str:
     """Return the key in ``metrics.json`` without the phase: benchmark, subset and quantity."""
     return f"{named.benchmark}/{named.subset}/{named.quantity}"

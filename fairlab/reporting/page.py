@@ -41,7 +41,8 @@ class PageCell:
         hover: Meaning of the text, shown on hover.
         tone: ``better`` or ``worse``, shown in colour; the text must say so too.
         heat: Depth of the background, 0 to 1; None leaves it plain.
-        forest: Line of a forest plot, or ``scale`` for the head of such a column; replaces the text.
+        forest: Line of a forest plot, or ``scale`` (nearer, farther) or ``ideal`` (below, above) for the head of such a
+            column; replaces the text.
         folded: Additional text, shown on a click.
     """
 

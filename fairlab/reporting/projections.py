@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.benchmarks.cced import distances, held_out_groups, set_name
+from fairlab.benchmarks.cced import distances
+from fairlab.benchmarks.group_sets import held_out_groups, set_name
 from fairlab.benchmarks.readings import evenly
 from fairlab.checks.foreign import read_tensors
 from fairlab.record import Record
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Figure, PageCell, PageTable, Section, Text
-from fairlab.types import NEUTRAL, Group
+from fairlab.types import NEUTRAL
 
+HELD_OUT, DISTANCE = "held_out_", "distance_"  # of a set of groups held out of training; of an attribute's distance
 MAX_PROJECTED = 150
 MOST_REMAINING = 8
 MOST_DRAWN = 2_000  # maximum number of groups with a point each, which a browser draws in a second
@@ -24,46 +26,54 @@ Array = NDArray[np.floating]
 
 @dataclass(frozen=True)
 class Embedded:
-    """First CCED set whose embeddings of both phases are stored in the run's folder.
+    """CCED set whose embeddings of both phases are stored in the run's folder.
 
     Attributes:
         subset: Name of the set in readings.
-        groups: The N groups of the set.
+        attributes: Names of the A versions except the neutral one.
+        texts: Text of each version of the N groups, the neutral one first.
         before, after: Embeddings (N, 1 + A, D), the neutral version first.
     """
 
     subset: str
-    groups: list[Group]
+    attributes: Sequence[str]
+    texts: Sequence[Sequence[str]]
     before: Array
     after: Array
 
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """Names of the versions except the neutral one."""
-        return self.groups[0].attributes
-
-    @property
-    def texts(self) -> list[list[str]]:
-        """Text of each point."""
-        return [group.texts for group in self.groups]
-
 
 def embedded(record: Record) -> Embedded | None:
-    """Return the embeddings to draw, or None if there are no embeddings."""
+    """Return the embeddings to draw: held-out groups of the trained axis, else the first set; None without any."""
     files = [record.folder / "items" / phase / "cced.safetensors" for phase in ("before", "after")]
     if not all(file.exists() for file in files):
         return None
     before, after = (read_tensors(file) for file in files)
+    for subset in after:
+        if subset.startswith(HELD_OUT) and subset in before and (found := _of_axis(record, subset, before, after)):
+            return found
     settings = record.config["benchmark"]["cced"]
     name = next((name for name in settings["sets"] if set_name(name) in after), None)
     if name is None:
         return None
-    return Embedded(
-        set_name(name),
-        evenly(held_out_groups(name, settings.get("test")), len(after[set_name(name)])),
-        before[set_name(name)],
-        after[set_name(name)],
-    )
+    subset = set_name(name)
+    groups = evenly(held_out_groups(name, settings.get("test")), len(after[subset]))
+    texts = [group.texts for group in groups]
+    return Embedded(subset, groups[0].attributes, texts, before[subset], after[subset])
+
+
+def _of_axis(record: Record, subset: str, before: Mapping[str, Array], after: Mapping[str, Array]) -> Embedded | None:
+    """Return a set of groups held out of training, whose texts the run does not store, with the axis' attributes."""
+    distances_of = [
+        one.quantity.removeprefix(DISTANCE)
+        for one in record.readings
+        if (one.phase, one.benchmark, one.subset) == ("after", "cced", subset) and one.quantity.startswith(DISTANCE)
+    ]
+    attributes = [name for name in distances_of if name != "kept"]
+    if len(attributes) != after[subset].shape[1] - 1:
+        return None
+    versions = [NEUTRAL, *attributes]
+    texts = [[f"held-out group {k + 1}, {version}" for version in versions] for k in range(len(after[subset]))]
+    return Embedded(subset, attributes, texts, before[subset], after[subset])
 
 
 def tsne_figure(record: Record) -> Figure | None:
@@ -84,13 +94,13 @@ def embedding_sections(record: Record) -> list[Section]:
         return []
     earlier, later = distances(found.before), distances(found.after)
     worst = np.argsort(-np.ptp(later, axis=1))[:MOST_REMAINING]
-    remaining = [[found.groups[k].texts[0], *(f"{value:.3f}" for value in later[k])] for k in worst]
-    drawn = evenly(range(len(found.groups)), MOST_DRAWN)
-    texts = [found.groups[k].texts for k in drawn]
+    remaining = [[found.texts[k][0], *(f"{value:.3f}" for value in later[k])] for k in worst]
+    drawn = evenly(range(len(found.texts)), MOST_DRAWN)
+    texts = [found.texts[k] for k in drawn]
     before, after = (points[drawn] for points in offsets(found.before, found.after))
     shares = projection(found.attributes, before, after, texts)
-    few = f" {len(drawn):,} of {len(found.groups):,} groups are drawn." if len(drawn) < len(found.groups) else ""
-    of_map = f"versions of {min(MAX_PROJECTED, len(found.groups))} groups, before and after together."
+    few = f" {len(drawn):,} of {len(found.texts):,} groups are drawn." if len(drawn) < len(found.texts) else ""
+    of_map = f"versions of {min(MAX_PROJECTED, len(found.texts))} groups, before and after together."
     of_version = "f(version) - f(neutral), on its first two principal components before; neutral is the origin."
     of_version += few
     return [

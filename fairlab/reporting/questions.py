@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from fairlab.metrics.bootstrap import FEWEST_ITEMS
 from fairlab.record import Comparison, Reading, Record
-from fairlab.reporting.headlines import Named, description, judging_rules, key, title
+from fairlab.reporting.headlines import Named, description, judging_rules, key, represents, title
 from fairlab.reporting.page import BETTER, WORSE, Whisker
 from fairlab.reporting.summary import ALPHA, collapsed_readings
 from fairlab.types import ALIKE, ELSE, EQUAL, KEPT, PERSIST
 
 T = TypeVar("T")
+CHANGE = "change"  # phase of comparisons of one model before and after its training
 
 QUESTIONS = (EQUAL, PERSIST, ALIKE, KEPT)  # in this order, then questions of other benchmarks
 WITHIN, NOT_SHOWN = "kept within the margin", "neither a change nor its absence is shown"
 FELL_BY_COLLAPSE, TOO_FEW = "fell by collapse alone", f"fewer than {FEWEST_ITEMS} items, too few to tell"
-# States of a change, and how the sentence on all changes counts those that are neither better nor worse.
+MOST_NAMED = 4  # readings named in one line of a verdict
+# States of a change and how a sentence counts those that are neither better nor worse: of a change, of two models.
 STATES = {
-    BETTER: "",
-    WORSE: "",
-    FELL_BY_COLLAPSE: "fell by collapse alone",
-    WITHIN: "stayed within the margin that its benchmark states",
-    NOT_SHOWN: "showed neither a change nor its absence",
-    TOO_FEW: "had too few items to tell",
+    BETTER: ("", ""),
+    WORSE: ("", ""),
+    FELL_BY_COLLAPSE: ("fell by collapse alone",) * 2,
+    WITHIN: ("stayed within the margin that its benchmark states", "alike within the margin that its benchmark states"),
+    NOT_SHOWN: ("showed neither a change nor its absence", "showed neither a difference nor its absence"),
+    TOO_FEW: ("had too few items to tell",) * 2,
+}
+OF_MODELS = {
+    BETTER: "nearer to the ideal value",
+    WORSE: "farther from the ideal value",
+    WITHIN: "alike within the margin",
+    NOT_SHOWN: "neither a difference nor its absence is shown",
 }
 WIDEST = 1.5  # clip of forest plots: maximum change as a share of the distance to the ideal
 
@@ -58,6 +67,16 @@ class Shift:
     before: Reading
     after: Reading
     collapsed: bool = False
+
+    @property
+    def headline(self) -> bool:
+        """Whether the change belongs to the verdict."""
+        return represents(self.comparison)
+
+    @property
+    def changed(self) -> bool:
+        """Whether one model was changed by training; otherwise two models are compared."""
+        return self.comparison.phase == CHANGE
 
     @property
     def significant(self) -> bool:
@@ -135,17 +154,17 @@ def shifts(record: Record) -> list[Shift]:
     by_key = {reading.key: reading for reading in record.readings}
     collapsed = collapsed_readings(record)
     found = []
-    for comparison in sorted(record.comparisons, key=lambda comparison: not comparison.headline):
-        earlier, later = _phases(comparison.phase)
+    for comparison in sorted(record.comparisons, key=lambda comparison: not represents(comparison)):
+        earlier, later = phases_of(comparison.phase)
         before, after = (by_key.get(f"{phase}/{key(comparison)}") for phase in (earlier, later))
         if before is not None and after is not None:
             found.append(Shift(comparison, before, after, collapsed=after.key in collapsed))
     return found
 
 
-def _phases(change: str) -> tuple[str, str]:
+def phases_of(change: str) -> tuple[str, str]:
     """Return the earlier and the later model of a comparison's phase: ``change``, or ``B less A``."""
-    if change == "change":
+    if change == CHANGE:
         return "before", "after"
     later, _, earlier = change.rpartition(" less ")
     return earlier, later
@@ -166,35 +185,76 @@ def by_question(found: Iterable[T], named: Callable[[T], Named]) -> dict[str, li
 
 
 def verdict(found: Sequence[Shift], marks: Sequence[str] = ()) -> tuple[str, list[str]]:
-    """Summarise headline changes: one sentence for all of them, and a line per question.
+    """Summarise headline changes: one sentence for all of them, and a line per question and state.
+
+    Two models of an evaluation differ; only a model that was trained has changed.
 
     Args:
         found: Changes; only those of headline readings are summarised.
         marks: Warnings about the later model, which become part of the sentence.
     """
-    told = [one for one in found if one.comparison.headline]
-    count = {state: sum(one.state == state for one in told) for state in STATES}
-    parts = [
-        f"{count[BETTER] or 'none'} moved nearer to the ideal value beyond chance",
-        f"{count[WORSE] or 'none'} moved away from it",
-    ]
-    parts += [f"{count[state]} {words}" for state, words in STATES.items() if words and count[state]]
+    told = [one for one in found if one.headline]
+    pairs: dict[str, list[Shift]] = {}
+    for one in told:
+        pairs.setdefault(one.comparison.phase, []).append(one)
     spoiled = f" of a model that {', '.join(marks)}" if marks else ""
-    sentence = f"Of {len(told)} headline readings{spoiled}, {', '.join(parts[:-1])} and {parts[-1]}."
-    return sentence, [f"{name} {_line(some)}" for name, some in by_question(told, lambda one: one.comparison).items()]
+    if len(pairs) == 1:
+        readings = "reading" if len(told) == 1 else "readings"
+        sentence = f"Of {len(told)} headline {readings}{spoiled}, {_counted(told)}."
+    else:
+        sentence = "; ".join(f"of {len(some)} headline readings{spoiled}, {_counted(some)}" for some in pairs.values())
+        sentence = f"{sentence[0].upper()}{sentence[1:]}."
+    lines = []
+    for phase, some in pairs.items():
+        name = f"{phase}: " if len(pairs) > 1 else ""
+        for asked, of_question in by_question(some, lambda one: one.comparison).items():
+            lines += [f"{name}{asked} {line}" for line in _lines(of_question)]
+    return sentence, lines
 
 
-def _line(some: Sequence[Shift]) -> str:
-    parts = []
+def _counted(some: Sequence[Shift]) -> str:
+    """Return how many readings are in each state, for one pair of models."""
+    count = {state: sum(one.state == state for one in some) for state in STATES}
+    better, worse = count[BETTER] or "none", count[WORSE] or "none"
+    earlier, later = phases_of(some[0].comparison.phase)
+    words: dict[str, str] = {state: text for state, (text, _) in STATES.items()}
+    parts = [f"{better} moved nearer to the ideal value beyond chance", f"{worse} moved away from it"]
+    if not some[0].changed:
+        words = {state: text for state, (_, text) in STATES.items()}
+        parts = [
+            f"{better} {'lies' if count[BETTER] < 2 else 'lie'} nearer to the ideal value with {later} than with "
+            f"{earlier} beyond chance",
+            f"{worse} farther from it",
+        ]
+    parts += [f"{count[state]} {text}" for state, text in words.items() if text and count[state]]
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _lines(some: Sequence[Shift]) -> list[str]:
+    """Return lines per state, each with a few readings; those of one benchmark stand together."""
+    lines = []
     for state in STATES:
-        named = [one for one in some if one.state == state]
-        if named and state in (BETTER, WORSE):
-            parts.append(f"{state}: " + "; ".join(f"{title(one.comparison)} ({one.said})" for one in named))
-        elif named:
-            parts.append(f"{state}: " + "; ".join(title(one.comparison) + _margin(one) for one in named))
-    return ". ".join(part[0].upper() + part[1:] for part in parts) + "."
+        by_benchmark: dict[str, list[Shift]] = {}
+        for one in (one for one in some if one.state == state):
+            by_benchmark.setdefault(one.comparison.benchmark, []).append(one)
+        packed: list[list[Shift]] = []
+        for of_benchmark in by_benchmark.values():
+            if packed and len(packed[-1]) + len(of_benchmark) <= MOST_NAMED:
+                packed[-1] += of_benchmark
+            else:
+                packed.append(of_benchmark)
+        word = state if some[0].changed else OF_MODELS.get(state, state)
+        lines += [f"{word[0].upper()}{word[1:]}: {'; '.join(map(_told, part))}." for part in packed]
+    return lines
 
 
-def _margin(one: Shift) -> str:
-    info = judging_rules(one.comparison)
-    return f" (±{info.margin:g})" if info is not None and info.margin is not None and one.state == WITHIN else ""
+def _told(one: Shift) -> str:
+    """Return a reading with both values if it changed, with the interval of its difference if nothing is shown."""
+    c, info = one.comparison, judging_rules(one.comparison)
+    if one.state in (BETTER, WORSE):
+        return f"{title(c)} ({one.before.value:.3g} to {one.after.value:.3g}, {one.said})"
+    if one.state == WITHIN and info is not None and info.margin is not None:
+        return f"{title(c)} (±{info.margin:g})"
+    if one.state == NOT_SHOWN and not math.isnan(c.low):
+        return f"{title(c)} ({c.difference:+.3g} [{c.low:+.3g}, {c.high:+.3g}])"
+    return title(c)

@@ -16,7 +16,8 @@ from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.changes import hover, in_words, what_changed
 from fairlab.reporting.curves import training_curves
 from fairlab.reporting.db_index import data_bias
-from fairlab.reporting.headlines import benchmark_title, description, key, meaning, title
+from fairlab.reporting.headlines import benchmark_title, description, key, meaning, represents, title
+from fairlab.reporting.ideal_forest import from_the_ideal
 from fairlab.reporting.page import (
     Block,
     Code,
@@ -53,7 +54,7 @@ def write_report(record: Record) -> Path:
     no_step: Block = Text("No training step.")
     drawn = [training_curves(record.history)] if record.history else [no_step]
     sections: list[Section | None] = [
-        what_changed(record),
+        what_changed(record) or from_the_ideal(record),
         _readings(record),
         Section("Training", drawn) if trained and not ensemble else None,
         *(embedding_sections(record) if not ensemble else ()),
@@ -120,7 +121,7 @@ def _verdict(record: Record) -> Verdict:
     if answers := record.provenance.get("answers"):
         return _answer(answers)
     found = shifts(record)
-    if any(one.comparison.headline for one in found):
+    if any(one.headline for one in found):
         sentence, lines = verdict(found, [note.mark for note in training_notes(record) if note.mark])
         told = [f"Of the training: {text}." for text in said_of_training(record)]
         return Verdict(sentence, [*told, *lines, *collapse_verdicts(record)])
@@ -155,7 +156,7 @@ def _readings(record: Record) -> Section:
     """Return every reading by question; a long list of readings that are not headlines is folded."""
     rows = [row for row in record.table() if DATA not in row]
     of_data = [row for row in record.table() if DATA in row]
-    headline = [row for row in rows if next(iter(row.values())).headline]
+    headline = [row for row in rows if represents(next(iter(row.values())))]
     others = [row for row in rows if row not in headline]
     blocks: list[Block] = [_table(record, headline, record.phases)] if headline else []
     if others:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fairlab.checks.escapes import print_escaped
 from fairlab.record import DATA, Comparison, Reading, Record
-from fairlab.reporting.headlines import key, title
+from fairlab.reporting.headlines import key, represents, title
 from fairlab.reporting.tables.marks import marked, marks_beside
 
 ALPHA = 0.05
@@ -24,7 +24,7 @@ def print_summary(record: Record) -> None:
 
 def summary_lines(record: Record) -> list[str]:
     """Return a line per headline reading, then changes, collapse verdicts, notes and benchmarks that were not run."""
-    headline = [row for row in record.table() if next(iter(row.values())).headline and DATA not in row]
+    headline = [row for row in record.table() if represents(next(iter(row.values()))) and DATA not in row]
     answers = record.provenance.get("answers", {})
     lines = [f"{label}: {one['sentence']}" if label else one["sentence"] for label, one in answers.items()]
     lines += [
@@ -68,18 +68,19 @@ def change_line(before: Reading, after: Reading) -> str:
 
 def moved(comparison: Comparison) -> bool:
     """Check whether a headline reading differs between two models beyond chance: adjusted p-value below 0.05."""
-    return comparison.p_holm is not None and comparison.p_holm < ALPHA
+    return represents(comparison) and comparison.p_holm is not None and comparison.p_holm < ALPHA
 
 
 def moved_line(comparison: Comparison) -> str:
-    """Format a comparison as a line about a change beyond chance.
+    """Format a comparison as a line about a change, or a difference of two models, beyond chance.
 
     ``changed beyond chance: SEAT mean absolute effect size, all tests: -0.31 (-0.4..-0.2), p 0.003 adjusted``
     """
     c = comparison
     what = title(c) + ("" if c.phase == "change" else f", {c.phase}")
     values = f"{c.difference:+.4g} ({c.low:+.4g}..{c.high:+.4g})"
-    return f"changed beyond chance: {what}: {values}, p {c.p_holm:.2g} adjusted for all headlines"
+    verb = "changed" if c.phase == "change" else "differs"
+    return f"{verb} beyond chance: {what}: {values}, p {c.p_holm:.2g} adjusted for all headlines"
 
 
 def collapse_verdicts(record: Record) -> list[str]:

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from fairlab.metrics.bootstrap import FEWEST_ITEMS, Z, expanded_interval, folded_interval
 from fairlab.metrics.significance import holm
 from fairlab.record import DATA, Reading, Record
-from fairlab.reporting.headlines import judging_rules, title
+from fairlab.reporting.headlines import judging_rules, represents, title
 from fairlab.reporting.questions import question
 from fairlab.reporting.summary import ALPHA
 from fairlab.reporting.tables.marks import marks_beside
@@ -95,7 +95,7 @@ class ReadingVerdict:
 def reading_verdicts(record: Record) -> list[ReadingVerdict]:
     """Return the verdicts on the headline readings of a record that have an ideal value other than best usefulness."""
     judged = [
-        r for r in record.readings if r.headline and r.phase != DATA and r.ideal is not None and question(r) != KEPT
+        r for r in record.readings if represents(r) and r.phase != DATA and r.ideal is not None and question(r) != KEPT
     ]
     found: list[ReadingVerdict] = []
     for phase in dict.fromkeys(reading.phase for reading in judged):
@@ -124,8 +124,8 @@ def summed_up(found: Sequence[ReadingVerdict]) -> str:
 
 def corrected_interval(record: Record, reading: Reading) -> tuple[float, float]:
     """Return the interval to print for a reading; nan for both bounds if its items are too few."""
-    one = _finding(record, reading)
-    return one.low, one.high
+    low, high, _ = _judged(record, reading)
+    return low, high
 
 
 def two_sided_ideal(reading: Reading) -> bool:
@@ -137,20 +137,25 @@ def two_sided_ideal(reading: Reading) -> bool:
 def _finding(record: Record, reading: Reading) -> ReadingVerdict:
     info = judging_rules(reading)
     margin, marks = info.margin if info else None, tuple(marks_beside(record, reading))
+    return ReadingVerdict(reading, *_judged(record, reading), margin, marks)
+
+
+def _judged(record: Record, reading: Reading) -> tuple[float, float, float]:
+    """Return the corrected interval and the p-value of the ideal value, each nan if it does not exist."""
+    info = judging_rules(reading)
     if info is not None and info.folded:
         p = _own_p(record, reading)
         low, high = folded_interval(reading.value, reading.low, reading.high, p)
-        return ReadingVerdict(reading, low, high, p, margin, marks)
+        return low, high if info.high is None else max(reading.value, min(high, info.high)), p
     if reading.n < FEWEST_ITEMS:
-        return ReadingVerdict(reading, math.nan, math.nan, math.nan, margin, marks)
+        return math.nan, math.nan, math.nan
     low, high = expanded_interval(reading.value, reading.low, reading.high, reading.n)
     if info is not None:  # a correction leads to no value that cannot be
         low = low if info.low is None else max(low, info.low)
         high = high if info.high is None else min(high, info.high)
-    p = math.nan
-    if two_sided_ideal(reading):
-        p = reading.p if reading.p is not None else _t_test(reading)
-    return ReadingVerdict(reading, low, high, p, margin, marks)
+    if not two_sided_ideal(reading):
+        return low, high, math.nan
+    return low, high, reading.p if reading.p is not None else _t_test(reading)
 
 
 def _own_p(record: Record, reading: Reading) -> float:

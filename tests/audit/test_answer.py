@@ -31,5 +31,10 @@ def test_the_sentence_follows_from_the_test(numbers, margin, beginning):
     assert answer_of(readings(*numbers), margin).sentence.startswith(beginning)
 
 
+def test_scores_have_no_points_to_be_found_from():
+    test = Reading("audit", "gender", "excess_mean_change", 0.1, "score", 0.0, 100, -0.1, 0.3, p=0.4, p_holm=0.4)
+    assert answer_of([test]).sentence == "No difference of scores was found, which is not equality."
+
+
 def test_nothing_tested_tells_nothing():
     assert answer_of([]).sentence.startswith("Cannot tell")

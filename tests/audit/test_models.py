@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
@@ -31,6 +34,23 @@ def run_folder(tiny, tmp_path):
         tmp_path / "run", {"backbone": {"pooling": "mean", "max_length": 32, "normalize": False}}, "", "finished"
     ).save()
     return tmp_path / "run"
+
+
+@pytest.mark.parametrize("kind", [OneVsRestClassifier, MultiOutputClassifier])
+def test_a_pipeline_of_several_labels_takes_a_column_of_each(kind):
+    """scikit-learn names no label of an indicator matrix; the data's columns do."""
+    texts = [row["text"] for row in ROWS]
+    truth = np.array([[k % 2, k // 2 % 2] for k in range(len(ROWS))])
+    model = make_pipeline(CountVectorizer(), kind(LogisticRegression())).fit(texts, truth)
+    found = as_classifier(model)
+    assert (found.kind, found.labels) == ("several", ())
+    assert np.shape(found.call([[text] for text in texts[:3]])) == (3, 2)
+
+
+def test_boolean_classes_are_written_as_the_data_writes_them():
+    texts = [row["text"] for row in ROWS]
+    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, [k % 2 == 0 for k in range(len(texts))])
+    assert as_classifier(model).labels == ("0", "1")
 
 
 def test_a_folder_of_a_run_is_its_model(run_folder):

@@ -19,6 +19,8 @@ WANTED = [[0.9, 0.1], [0.2, 0.8]]
         np.array(WANTED),
         torch.tensor(WANTED, requires_grad=True),
         [torch.tensor(one) for one in WANTED],
+        (one for one in WANTED),
+        {"Yes": [0.1, 0.8], "no": [0.9, 0.2]},
         pandas.DataFrame(WANTED),
         pandas.DataFrame({"yes": [0.1, 0.8], "no": [0.9, 0.2]}),
         [{"Yes": 0.1, "no": 0.9}, {"no": 0.2, "Yes": 0.8}],
@@ -27,6 +29,10 @@ WANTED = [[0.9, 0.1], [0.2, 0.8]]
 )
 def test_every_form_gives_the_same_numbers(returned):
     np.testing.assert_allclose(as_numbers("m", returned, LABELS), WANTED, rtol=1e-6)
+
+
+def test_a_bfloat16_tensor_gives_numbers():
+    assert as_numbers("m", torch.tensor([[0.25, 0.75]], dtype=torch.bfloat16), LABELS).tolist() == [[0.25, 0.75]]
 
 
 def test_labels_are_certain_and_one_number_a_text_stays_one():

@@ -48,6 +48,19 @@ def test_a_biased_function_is_found(biased):
     assert {"subset", "quantity", "value", "low", "high"} <= set(biased.to_pandas())
 
 
+def test_a_control_that_moves_one_way_is_no_shift_of_people():
+    """Synonyms of the word that decides are unknown to this function; nobody's gender moves it."""
+    people = ["He", "My uncle", "The boy", "She"]
+    rows = [
+        {"text": f"{people[k % 4]} said the film was {['great', 'bad'][k // 4 % 2]} ({k}).", "label": k // 4 % 2}
+        for k in range(200)
+    ]
+    found = audit(of_words("great"), rows)
+    assert found["audit/gender/score_change"] == 0
+    assert abs(found["audit/gender_man_to_woman/shift"]) > 2  # what the controls move
+    assert not found.sentence.startswith("No, ")
+
+
 def test_its_report_begins_with_the_answer(biased, tmp_path):
     page = biased.report(tmp_path / "audit.html").read_text(encoding="utf-8")
     assert "people are not treated alike" in page

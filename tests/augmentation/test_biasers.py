@@ -42,6 +42,7 @@ def made(texts, language_model, *, axis="ethnicity", members=("american", "chine
     return Biasers(rewriter=rewriter(axis, members), language_model=language_model, **settings).make(rows(texts))
 
 
+@pytest.mark.slow
 def test_twenty_entries_by_hand(language_model):
     """All rows but the upshifts stand in the file as a person wrote them; upshifts are checked by what they may do."""
     cases = json.loads(ENTRIES.read_text(encoding="utf-8"))

@@ -126,6 +126,7 @@ def test_a_bare_encoder_gets_a_head_tied_to_its_embeddings(tiny):
     assert with_masked_lm_head(model) is model
 
 
+@pytest.mark.slow
 def test_minilm_mlm_predicts_masked_words_of_sentences_it_was_not_trained_on():
     backbone = embedded_backbone("minilm_mlm")
     assert (EMBEDDED / "minilm_mlm" / FILE).stat().st_size < 6_000_000
@@ -150,6 +151,7 @@ def test_minilm_mlm_loads_without_a_word(capfd, caplog):
     assert captured.out + captured.err + caplog.text == ""
 
 
+@pytest.mark.slow
 def test_the_embeddings_of_minilm_mlm_stay_near_those_of_minilm():
     texts = [g.versions["man"] for g in read_groups("embedded/people") if g.extra["split"] == "test"][:60]
     cosines = torch.cosine_similarity(*(embedded_backbone(name).embed(texts) for name in ("minilm", "minilm_mlm")))

@@ -187,6 +187,7 @@ def test_a_path_that_is_none(tmp_path):
         find_weights(f"{tmp_path}/models/my/bert")
 
 
+@pytest.mark.slow
 def test_a_hub_that_never_answers_is_given_up_within_seconds(monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: time.sleep(20))

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from fairlab.benchmarks.cced import CCED, cced_quantities, direction_kept, held_out_groups, kept, set_name
+from fairlab.benchmarks.cced import CCED, cced_quantities, direction_kept, kept
+from fairlab.benchmarks.group_sets import held_out_groups, set_name
 from fairlab.benchmarks.readings import outcome
 from fairlab.data.counterfactual import hold_out
 from fairlab.data.groups import read_groups

@@ -29,6 +29,7 @@ from fairlab.benchmarks.classification import Classification
 from fairlab.benchmarks.crows_pairs import CrowSPairs
 from fairlab.benchmarks.db_index import DBIndexBenchmark
 from fairlab.benchmarks.holistic_bias import HolisticBias
+from fairlab.benchmarks.leakage import Leakage
 from fairlab.benchmarks.likelihood_pairs import LikelihoodPairs
 from fairlab.benchmarks.perplexity import Perplexity
 from fairlab.benchmarks.perturber import PerturberQuality
@@ -123,6 +124,14 @@ class Cases:
 
     def CCED(self):
         return both(CCED(["embedded"], limit=12), self.masked)
+
+    def Leakage(self):
+        def read(embeddings, folds, seed):  # what probes learn depends on the processor's rounding
+            chances = 1 / (1 + np.exp(-embeddings[..., :3]))
+            return np.stack([chances, chances > 0.5], axis=-1)
+
+        self.monkeypatch.setattr("fairlab.benchmarks.leakage.probed", read)
+        return both(Leakage(["embedded"], limit=20), self.masked)
 
     def STSB(self):
         return both(STSB(test_stsb.write_sts(self.tmp_path / "dev.tsv")), self.masked)

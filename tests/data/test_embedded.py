@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 import yaml
@@ -14,7 +13,6 @@ from fairlab.lexicons import load_lexicon
 from fairlab.metrics.polarity import Polarity
 
 GROUPS = read_groups("embedded/people")
-VALIDATION = Path(__file__).parents[2] / "experiments" / "ccd" / "validation"
 
 
 def four_grams(text):
@@ -88,7 +86,7 @@ def words_learned_from():
 
 
 def test_what_a_map_learns_from_shares_no_word_with_what_its_setting_is_chosen_by():
-    tests = yaml.safe_load((VALIDATION / "associations.yaml").read_text())["tests"].values()
+    tests = yaml.safe_load((EMBEDDED / "associations.yaml").read_text())["tests"].values()
     sets = [one for test in tests for part in test.values() for one in part.values()]
     single = {text.lower().split()[-1] for part in sets for text in part}  # the noun of "a job interview"
     assert len(single) > 100

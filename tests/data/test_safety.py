@@ -161,6 +161,7 @@ def stripped(tweet):
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_no_fold_holds_a_copy_of_another_ones_text(data_folder):
     data = SafetyData(
         name="counterfactual_safety", path=None, held_out=[], folds=5, repeats=2, seed=42, augmentation=None

@@ -91,6 +91,7 @@ def test_a_folder_that_holds_a_run_is_not_written_over(run, small, tmp_path):
     assert (tmp_path / "here" / "record.json").read_text() == before
 
 
+@pytest.mark.slow
 def test_a_run_that_was_refused_leaves_its_folder_to_the_same_command(run, small, tmp_path):
     rows = tmp_path / "later.jsonl"
     arguments = [*small, f"data.path={rows}", "hydra.run.dir=here", "+method.gamma=1"]

@@ -59,6 +59,7 @@ def test_several_models_stand_side_by_side_with_paired_differences(run, measured
     assert "bert_2 and bert_1 have the same weights" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_run_folder_is_the_model_it_trained_with_its_own_settings(run, small, tmp_path):
     assert run(*small, "backbone.pooling=cls").returncode == 0
     trained = only_run(tmp_path)

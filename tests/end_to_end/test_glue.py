@@ -27,6 +27,7 @@ def rte(tmp_path, tiny_folders):
     return ["+experiment=glue", *backbone, "data.task=rte", f"data.path={folder}", "data.batch_size=8"]
 
 
+@pytest.mark.slow
 def test_a_run_and_what_can_be_asked_of_its_model(run, rte, tmp_path):
     done = run(*rte, "method.epochs=8", "method.lr=5e-3", "method.validate_every=8", "method.patience=4")
     assert done.returncode == 0, done.stderr

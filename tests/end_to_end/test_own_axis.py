@@ -25,6 +25,7 @@ def texts(tmp_path):
     return str(path)
 
 
+@pytest.mark.slow
 def test_one_command_makes_splits_trains_and_measures(run, tiny_folders, texts, tmp_path):
     done = run(
         "+experiment=ccd_bert",

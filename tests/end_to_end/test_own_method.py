@@ -83,6 +83,7 @@ def test_an_augmentation_of_ones_own_is_trained_on(run, own, tmp_path):
     assert record.config["augmentation"] == {"_target_": "my_augmentations.LowerCase"}
 
 
+@pytest.mark.slow
 def test_an_ensemble_with_a_source_of_ones_own_scores_where_the_command_names_the_source(run, tmp_path):
     (tmp_path / "my_sources.py").write_text(SOURCE, encoding="utf-8")
     (tmp_path / "my_conf" / "source").mkdir(parents=True)

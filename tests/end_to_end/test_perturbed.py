@@ -181,6 +181,7 @@ def rte(tmp_path, tiny_folders):
     return ["+experiment=fairtune_glue", *tiny_backbone(tiny_folders["bert"]), "task=rte", f"data.path={folder}", *few]
 
 
+@pytest.mark.slow
 def test_fairtuned_and_finetuned_runs_give_accuracy_and_fairscore(run, rte, tmp_path):
     fair = run(*rte, "hydra.run.dir=fair")
     assert fair.returncode == 0, fair.stderr

@@ -44,6 +44,7 @@ def numbered(printed):
     return [line for line in printed.splitlines() if re.match(r"\d+/\d+ ", line)]
 
 
+@pytest.mark.slow
 def test_it_runs_what_is_missing_once_and_writes_tables(run, matrix, small, tmp_path):
     listed = run("paper=mini", "dry_run=true", "calibrate=false", entry="reproduce")
     assert listed.returncode == 0, listed.stderr
@@ -158,6 +159,7 @@ def test_an_evaluation_measures_what_runs_of_its_own_seed_left(run, matrix, smal
         assert expected in listed.stdout
 
 
+@pytest.mark.slow
 def test_data_is_made_once_before_the_runs_that_train_on_it(run, matrix, small, tmp_path):
     texts = [f"He saw his father and mother {k} times." for k in range(40)]
     (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))

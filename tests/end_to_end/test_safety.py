@@ -30,6 +30,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.slow
 def test_a_run_and_scores_of_new_texts(run, tmp_path):
     done = run(*SMALL)
     assert done.returncode == 0, done.stderr
@@ -74,6 +75,7 @@ DETOXIFY = ("toxicity", "severe_toxicity", "obscene", "threat", "insult", "ident
 OTHERS = {"second": ("sensitive_topic", *(f"a{k}" for k in range(13))), "third": tuple(f"b{k}" for k in range(14))}
 
 
+@pytest.mark.slow
 def test_paper_scale_takes_34_stored_scores_and_data_of_eleven_harms(run, tmp_path):
     """Random scores and labels: what runs is shown, not what it is worth."""
     rng = random.Random(0)

@@ -112,6 +112,7 @@ def test_arguments_of_lightnings_trainer_and_callbacks_by_their_names_work(run, 
     assert "lr-AdamW" in written.read_text() or "lr-Adam" in written.read_text()
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_its_jobs_in_order_and_a_failing_one_stops_no_other(run, small, tmp_path):
     done = run("-m", *small, "method.beta=0,-1,1.5")
     assert done.returncode == 1

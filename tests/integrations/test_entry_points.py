@@ -36,7 +36,9 @@ def installed(tmp_path, monkeypatch):
     (site / "neighbour_of_fairlab.py").write_text(MODULE)
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: neighbour\nVersion: 1.0\n")
     points = "[fairlab.benchmarks]\nlengths = neighbour_of_fairlab:Lengths\nseat = neighbour_of_fairlab:Lengths\n"
-    (facts / "entry_points.txt").write_text(points + "[fairlab.methods]\ntheirs = neighbour_of_fairlab:Method\n")
+    points += "[fairlab.methods]\ntheirs = neighbour_of_fairlab:Method\n"
+    points += "[fairlab.sources]\nowned = neighbour_of_fairlab:Words\n"
+    (facts / "entry_points.txt").write_text(points)
     return site
 
 
@@ -51,17 +53,19 @@ def test_choices_of_other_packages_are_listed_and_our_own_files_win(installed):
     code = """
 from fairlab.run.command_line.cli import choices
 from fairlab.run.config.composing import composed
-print("lengths" in choices("benchmark"), choices("benchmark").count("seat"), "theirs" in choices("method"))
+print("lengths" in choices("benchmark"), choices("benchmark").count("seat"))
+print("theirs" in choices("method"), "owned" in choices("source"))
 config = composed("evaluate", ["benchmark=[lengths,seat]"], {})
 print(config.benchmark.lengths._target_, config.benchmark.seat._target_)
 from fairlab.run.command_line.listing import listed
 print(sum("of an installed package" in line for line in listed(["benchmarks"])))
 """
     assert run(installed, code) == [
-        "True", "1", "True", "neighbour_of_fairlab.Lengths", "fairlab.benchmarks.seat.SEAT", "1"
+        "True", "1", "True", "True", "neighbour_of_fairlab.Lengths", "fairlab.benchmarks.seat.SEAT", "1"
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_benchmark_of_another_package_is_measured_by_its_name(installed, tiny_folders):
     code = f"""
 import fairlab

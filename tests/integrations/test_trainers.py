@@ -51,6 +51,7 @@ def test_an_evaluator_gives_readings_and_closeness(encoder, measured):
     assert encoder.training
 
 
+@pytest.mark.slow
 def test_sentence_transformers_train_with_loss_and_evaluator(encoder, measured, tmp_path):
     evaluator = FairnessEvaluator(**measured)
     before = evaluator(encoder)

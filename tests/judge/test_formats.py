@@ -131,7 +131,7 @@ def test_a_log_that_is_cut_off(tmp_path):
     whole = (FIXTURES / "inspect" / "a.eval").read_bytes()
     file = tmp_path / "a.eval"
     file.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(FairlabError, match="holds no results that can be read"):
+    with pytest.raises(FairlabError, match="is cut off or damaged"):
         read_tool_run(file)
     damaged = bytearray(whole)
     middle = whole.find(b"header.json") + 60
@@ -151,7 +151,7 @@ def test_runs_without_items_and_other_files(tmp_path):
         read_tool_run(tmp_path)
     with pytest.raises(FairlabError, match="does not exist"):
         read_tool_run(tmp_path / "nowhere")
-    with pytest.raises(FairlabError, match=r"holds 2 runs \(results_"):
+    with pytest.raises(FairlabError, match=r"holds 2 runs \(tiny_a/results_\S+, tiny_b/results_\S+\); give one"):
         read_tool_run(FIXTURES / "lm_eval")
 
 
@@ -160,13 +160,116 @@ def test_scores_that_are_no_numbers(tmp_path):
     with pytest.raises(FairlabError, match="has no id, or no number as its score"):
         read_tool_run(tmp_path / "a.csv")
     (tmp_path / "a.csv").write_text("id,score\nx,nan\n")
-    with pytest.raises(FairlabError, match="item x of a has no finite score"):
+    with pytest.raises(FairlabError, match="item x of items has no finite score"):
         read_tool_run(tmp_path / "a.csv")
     (tmp_path / "a.csv").write_text("id,score,model\nx,1,m\ny,1,n\n")
     with pytest.raises(FairlabError, match=r"scores of several models \(m, n\)"):
         read_tool_run(tmp_path / "a.csv")
 
 
-def test_runs_of_other_tools_are_named_where_a_table_of_runs_is_asked_for():
-    with pytest.raises(FairlabError, match=r"holds no run of fairlab, but 2 of lm-evaluation-harness 0.4.13; compare"):
-        fairlab.runs(FIXTURES / "lm_eval")
+def test_the_mean_is_what_helm_printed():
+    for metric in ("exact_match", "prefix_exact_match"):
+        found = scores(FIXTURES / "helm", metric)
+        assert (found.mean, found.reported, len(found.ids)) == (0.5, 0.5, 8)
+        assert len(set(found.texts)) == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),  # get_score() of MTEB's own TaskResult, read from the same files
+    [
+        ("tiny_a", {"MadeSTS": 0.7894304999999999, "MadePairs": 0.916667}),
+        ("tiny_b", {"MadeSTS": 0.7948189999999999, "MadePairs": 0.952381}),
+    ],
+)
+def test_scores_of_tasks_are_those_of_mteb(name, expected):
+    run = read_tool_run(FIXTURES / "mteb" / name)
+    (found,) = run.tasks
+    assert run.tool == "MTEB 2.26.24"
+    assert dict(zip(found.ids, found.values, strict=True)) == pytest.approx(expected, abs=1e-12)
+
+
+def tables(folder, first, second):
+    """Two tables with a score per item, and no name of a task."""
+    for name, text in (("a.csv", first), ("b.csv", second)):
+        (folder / name).write_bytes(text.encode())
+    return fairlab.compare(folder / "a.csv", folder / "b.csv")
+
+
+def test_tables_that_name_no_task_are_of_the_same_items(tmp_path):
+    (found,) = tables(tmp_path, "id,score\r\nx,1\r\ny,0\r\n", "\ufeffid,score\nx,False\ny,True\nz,1\n").verdicts
+    assert (found.task, found.found.n, found.found.difference) == ("items", 2, 0.0)
+    assert (found.pairing.only_first, found.pairing.only_second) == (0, 1)
+
+
+def test_an_item_without_a_group_is_one_of_its_own(tmp_path):
+    text = "id,score,group\n" + "".join(f"{k},{k % 2},{'p' if k < 4 else ''}\n" for k in range(10))
+    (found,) = tables(tmp_path, text, text).verdicts
+    assert found.found.units == 7  # the group of four, and six alone
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"id;score\nx;1\n", "has no columns id and score, separated by commas"),
+        ("a.csv", "id,score\nx,1\n".encode("utf-16"), "has no columns id and score"),
+        ("a.csv", b"id,score,text\nx,1,one\nx,0,two\n", "item x of items stands there several times with differing"),
+        ("a.csv.gz", b"\x1f\x8b\x08", "is packed; unpack it"),
+        ("per_instance_stats.json", b"[]", "has no run_spec.json next to it"),
+    ],
+)
+def test_odd_files_are_one_sentence(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FairlabError, match=message) as error:
+        read_tool_run(tmp_path / name)
+    assert name in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("every_eval_ever/tiny_a.json", '"schema_version":"0', '"schema_version":"9', "is of version 9"),
+        ("lm_eval/tiny_a/results_2026-11-26.json", '"0.4.13"', '"2.0"', "is of version 2.0 of lm-evaluation-harness"),
+        ("lm_eval/tiny_a/samples_sums_2026-11-26.jsonl", '"doc_id":0', '"no_id":0', "line 1 has no doc_id"),
+    ],
+)
+def test_other_versions_are_one_sentence(tmp_path, name, old, new, message):
+    shutil.copytree(FIXTURES, tmp_path / "fixtures")
+    file = tmp_path / "fixtures" / name
+    file.write_text(file.read_text(encoding="utf-8").replace(": ", ":").replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(FairlabError, match=message):
+        read_tool_run(file if "results" in name or "every" in name else file.parent)
+
+
+def test_samples_in_another_encoding(tmp_path):
+    shutil.copytree(FIXTURES / "lm_eval" / "tiny_a", tmp_path / "run")
+    samples = next((tmp_path / "run").glob("samples*"))
+    samples.write_text(samples.read_text(encoding="utf-8"), encoding="utf-16")
+    with pytest.raises(FairlabError, match=r"samples_\S+ is not in UTF-8"):
+        read_tool_run(tmp_path / "run")
+
+
+def test_filters_have_metrics_of_their_own(tmp_path):
+    """A run with two filters and one with the first alone are compared on that one."""
+    for name, filters in (("one", ["none"]), ("two", ["none", "strict"])):
+        samples = [
+            {"doc_id": k, "doc": {"q": k}, "filter": one, "metrics": ["acc"], "acc": k % 2}
+            for k in range(4)
+            for one in filters
+        ]
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "samples_t_1.jsonl").write_text("\n".join(map(json.dumps, samples)))
+        content = {"results": {"t": {}}, "configs": {"t": {}}, "lm_eval_version": "0.4.9", "model_name": name}
+        (tmp_path / name / "results_1.json").write_text(json.dumps(content))
+    found = fairlab.compare(tmp_path / "one", tmp_path / "two")
+    assert [(one.metric, one.found.n) for one in found.verdicts] == [("acc", 4)]
+    assert found.skipped == ["t/acc,strict"]
+
+
+def test_scores_of_several_values_are_metrics_each(tmp_path):
+    log = json.loads((FIXTURES / "inspect" / "b.json").read_text(encoding="utf-8"))
+    for k, sample in enumerate(log["samples"]):
+        sample["scores"] = {"judge": {"value": {"tone": "yes" if k else "no", "length": "0.5", "why": "long"}}}
+    (tmp_path / "a.json").write_text(json.dumps(log), encoding="utf-8")
+    assert scores(tmp_path / "a.json", "judge, tone").mean == pytest.approx(11 / 12)
+    assert scores(tmp_path / "a.json", "judge, length").mean == 0.5
+    assert len(read_tool_run(tmp_path / "a.json").tasks) == 2

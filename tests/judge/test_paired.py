@@ -96,3 +96,15 @@ def test_coverage_and_false_findings(units, size):
         false += found.p < 0.05
     assert 0.93 <= covered / 2000 <= 0.97
     assert false / 2000 <= 0.06
+
+
+def test_sums_of_one_size_have_the_binomial_p_value():
+    sums = np.array([2.0] * 15 + [-2.0] * 5 + [0.0] * 9)
+    assert sign_flip_p(sums) == pytest.approx(binomtest(15, 20).pvalue)
+
+
+def test_the_normal_limit_is_near_the_drawn_signs(monkeypatch):
+    sums = np.random.default_rng(0).normal(0.03, size=2_000)
+    drawn = sign_flip_p(sums)
+    monkeypatch.setattr("fairlab.judge.paired.NORMAL_FROM", 100)
+    assert sign_flip_p(sums) == pytest.approx(drawn, abs=0.015)  # about three standard errors of 10,000 draws

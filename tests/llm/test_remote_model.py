@@ -84,6 +84,7 @@ def test_embeddings_are_those_of_the_weights_in_batches(tiny, ledger_path):
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_readings_are_those_of_the_weights_and_come_from_the_ledger_again(causal, ledger_path, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     names = ["seat", "crows_pairs", "stereoset", "winobias"]

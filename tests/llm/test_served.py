@@ -89,6 +89,7 @@ def test_a_server_that_dies_is_started_again_once(serving, tmp_path):
     assert model.own.starts == 2
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_again_ends_in_a_sentence(serving, tmp_path):
     model = serving(die_at=[2, 3, 4])
     model.workers = 1

@@ -20,6 +20,7 @@ def test_the_distance_is_that_of_kolmogorov_and_smirnov():
     assert abs(shift(many, more).distance - ks_2samp(many, more).statistic) < 1 / CELLS
 
 
+@pytest.mark.slow
 def test_chance_and_intervals():
     rng = np.random.default_rng(1)
     moved = [shift(rng.random(200), rng.random(200), seed).beyond_chance for seed in range(20)]

@@ -1,10 +1,11 @@
 """The parts that pages are made of: what is a number, what is escaped, what is drawn where."""
 
+import math
 import re
 
 import pytest
 
-from fairlab.reporting.charts import Axis, Marks, Panel, drawn, parallel, ticks
+from fairlab.reporting.charts import Estimates, Marks, Panel, drawn, small_multiples, ticks
 from fairlab.reporting.page import Change, Heading, PageCell, PageTable, Section, Text, Whisker, is_number, page
 
 EVIL = "</title><script>x</script>"
@@ -64,8 +65,19 @@ def test_a_single_value_has_room_around_it():
     assert ticks(-1, 1) == [-1.0, -0.5, 0.0, 0.5, 1.0]
 
 
-def test_parallel_axes_name_their_values():
-    figure = parallel([Axis("method", [0, 1], ["ccd", "dpce"]), Axis("gap", [0.1, 0.3])], [0, 1])
-    (panel,) = figure.panels
-    assert panel.svg.count("<polyline") == 2
-    assert all(f">{name}</text>" in panel.svg for name in ("ccd", "dpce", "method", "gap"))
+def test_small_multiples_name_their_lines_and_hold_the_ideal():
+    made = small_multiples([Estimates("gap", ["ccd", "dpce"], [0.1, 0.3], [0.05, math.nan], [0.2, math.nan], 0.0)])
+    (panel,) = made.panels
+    assert panel.svg.count("<circle") == 2
+    assert panel.svg.count('class="band k0"') == 1  # none without bounds
+    assert all(f">{name}<title>" in panel.svg for name in ("ccd", "dpce"))
+    dashed = float(re.search(r'x1="([\d.]+)"[^>]*class="line k1 dashed"', panel.svg)[1])
+    first, second = (float(x) for x in re.findall(r'<circle cx="([\d.]+)"', panel.svg))
+    assert (second - dashed) == pytest.approx(3 * (first - dashed), abs=0.3)
+
+
+def test_dots_have_their_labels_beside_them():
+    svg = drawn(Panel("", [Marks("", [1.0, 2.0], [0.0, 1.0], "dots", labels=["1", "2"])]))
+    assert svg.count("<circle") == 2
+    assert ">1</text>" in svg
+    assert ">2</text>" in svg

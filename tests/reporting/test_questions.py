@@ -1,5 +1,7 @@
 """Changes beside their ideal value, against values computed by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from fairlab.record import Comparison, Reading, Record
@@ -74,10 +76,48 @@ def test_the_verdict_counts_headlines_and_names_them():
         "within the margin that its benchmark states."
     )
     assert lines == [
-        "Are embeddings equal? Better: CCED gap, mine (-80 % of its distance to 0).",
+        "Are embeddings equal? Better: CCED gap, mine (0.5 to 0.1, -80 % of its distance to 0).",
         "Do associations persist? Kept within the margin: CrowS-Pairs score (±5).",
-        "Is utility kept? Worse: STS-B Spearman correlation, development set (+20 % of its distance to 100).",
+        "Is utility kept? Worse: STS-B Spearman correlation, development set (80 to 76, +20 % of its distance to 100).",
     ]
+
+
+def compared(place, difference, ideal, p=0.001, change="b less a"):
+    """A shift between two models of one evaluation."""
+    one = shift(place, 50.0, difference, difference - 0.5, difference + 0.5, ideal, p)
+    return Shift(replace(one.comparison, phase=change), one.before, one.after)
+
+
+def test_two_models_side_by_side_differ_and_have_not_moved():
+    found = [compared(GAP, -10.0, 0.0), compared(LIKE, -4.0, 100.0), compared(SCORE, 0.1, 50.0, p=0.9)]
+    sentence, lines = verdict(found)
+    assert sentence == (
+        "Of 3 headline readings, 1 lies nearer to the ideal value with b than with a beyond chance, 1 farther from it "
+        "and 1 alike within the margin that its benchmark states."
+    )
+    assert lines == [
+        "Are embeddings equal? Nearer to the ideal value: CCED gap, mine (50 to 40, -20 % of its distance to 0).",
+        "Do associations persist? Alike within the margin: CrowS-Pairs score (±5).",
+        "Is utility kept? Farther from the ideal value: STS-B Spearman correlation, development set (50 to 46, +8 % of "
+        "its distance to 100).",
+    ]
+    several, named = verdict([*found, compared(GAP, -10.0, 0.0, change="c less a")])
+    assert several.startswith("Of 3 headline readings, 1 lies nearer to the ideal value with b than with a")
+    assert "; of 1 headline readings, 1 lies nearer to the ideal value with c than with a" in several
+    assert named[-1].startswith("c less a: Are embeddings equal? Nearer to the ideal value")
+    assert "moved" not in " ".join([several, *named])
+    assert "before" not in " ".join([several, *named])
+
+
+def test_readings_that_settings_are_chosen_by_are_in_no_verdict():
+    """Each harm of an ensemble on the test folds and on three other sets; validation folds represent nothing."""
+    places = ("safety", "safety_hatecheck", "safety_bias_madlibs", "safety_validation")
+    found = [shift((name, harm, "acv"), 0.2, -0.1, -0.12, -0.08, 0.0) for name in places for harm in ("hate", "threat")]
+    sentence, lines = verdict(found)
+    assert sentence.startswith("Of 6 headline readings, 6 moved nearer")
+    assert not any("validation" in line for line in lines)
+    assert [line.count("variance") for line in lines] == [4, 2]  # no line of eight
+    assert all(line.startswith("Are people treated alike? Better: ") for line in lines)
 
 
 def test_changes_between_several_models_find_their_readings(tmp_path):

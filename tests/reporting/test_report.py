@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from fairlab.benchmarks.cced import CCED, cced_quantities, held_out_groups, kept
+from fairlab.benchmarks.cced import CCED, cced_quantities, kept
+from fairlab.benchmarks.group_sets import held_out_groups
 from fairlab.benchmarks.readings import outcome
 from fairlab.benchmarks.runner import add, adjusted
 from fairlab.record import NotRun, Reading, Record

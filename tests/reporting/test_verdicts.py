@@ -88,7 +88,7 @@ def test_what_spoils_a_model_is_part_of_the_sentence(tmp_path):
     assert found.sentence.endswith("Of this model: did not train.")
     assert "of bias (did not train)" in summed_up([found])
     sentence, _ = verdict([shift(LIKE, 80.0, 4.0, 2.0, 5.0, 100.0)], ["did not train"])
-    assert sentence.startswith("Of 1 headline readings of a model that did not train, 1 moved nearer")
+    assert sentence.startswith("Of 1 headline reading of a model that did not train, 1 moved nearer")
 
 
 def test_usefulness_is_not_off_a_perfect_score(tmp_path):
@@ -133,5 +133,6 @@ def test_a_change_over_few_items_is_neither_better_nor_worse():
 
 def test_intervals_of_absolute_values_hold_their_estimate():
     assert folded_interval(1.347, 1.348, 1.707, 0.001) == (pytest.approx(0.987), 1.707)
-    assert folded_interval(1.8, 1.3, 1.7, 0.001) == (1.8, 1.8)
+    assert folded_interval(1.8, 1.3, 1.7, 0.001) == pytest.approx((1.6, 2.0))  # half of the percentiles' distance
+    assert folded_interval(0.3, 0.1, 0.4, 0.001) == pytest.approx((0.15, 0.45))
     assert folded_interval(0.2, 0.25, 0.6, math.nan) == (0.0, 0.6)

@@ -101,6 +101,7 @@ def asked(monkeypatch):
     server.shutdown()
 
 
+@pytest.mark.slow
 def test_an_offline_run_is_read_back_and_asks_for_no_network(tmp_path, asked, monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", "s3cret-value")
     chosen = nodes("wandb", offline=True, model=True, tags=["ours"])
@@ -133,6 +134,7 @@ def test_an_offline_run_is_read_back_and_asks_for_no_network(tmp_path, asked, mo
     assert asked == []
 
 
+@pytest.mark.slow
 def test_a_server_out_of_reach_leaves_the_run_in_its_folder(tmp_path, monkeypatch, capsys, request):
     values = {"WANDB_MODE": "online", "WANDB_BASE_URL": "http://127.0.0.1:9", "WANDB_API_KEY": "0" * 40}
     for name, value in values.items():

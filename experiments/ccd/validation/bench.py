@@ -19,7 +19,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.bias_ir import male_first
 from fairlab.checks.json_text import from_json
 from fairlab.data.association_tests import read_own_tests
-from fairlab.data.groups import read_groups
+from fairlab.data.groups import EMBEDDED, read_groups
 from fairlab.data.published.download import locate
 from fairlab.data.published.stsb import read_sts
 from fairlab.losses.ccd import distances_to_neutral
@@ -84,11 +84,11 @@ class Bench:
     def __init__(self, embedded: Embedded) -> None:
         people = [group for group in read_groups("embedded/people") if group.extra["split"] == "validation"]
         self.passages = embedded.groups(people)
-        self.pronouns = embedded.groups(read_groups(str(FOLDER / "pronouns.jsonl")))
+        self.pronouns = embedded.groups(read_groups("embedded/pronouns"))
         self.clauses = embedded.groups(read_groups(str(FOLDER / "clauses.jsonl")))
         self.tests = {
             name.removeprefix("associations_"): [embedded(part) for part in test.sets]
-            for name, test in read_own_tests(FOLDER / "associations.yaml").tests.items()
+            for name, test in read_own_tests(EMBEDDED / "associations.yaml").tests.items()
         }
         lines = (FOLDER / "retrieval.jsonl").read_text(encoding="utf-8").splitlines()
         self.fields = [from_json(line)["category"] for line in lines]

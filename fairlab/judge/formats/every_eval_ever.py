@@ -15,6 +15,7 @@ from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
 TOOL = "Every Eval Ever"
+VERSION = "0."
 
 
 def recognises(path: Path) -> bool:
@@ -27,9 +28,11 @@ def read(path: Path) -> ToolRun:
     """Return the scores of every sample of a record.
 
     Raises:
-        FairlabError: the record has no file of samples, or lacks what its schema requires.
+        FairlabError: the record is of another version, has no file of samples, or lacks what its schema requires.
     """
     content = json_object(path)
+    if not (version := str(content.get("schema_version"))).startswith(VERSION):
+        raise FairlabError(f"{path} is of version {version} of {TOOL}'s schema; {VERSION}x can be read")
     samples = neighbour(path, f"{path.stem}_samples.jsonl")
     if not samples.is_file():
         raise FairlabError(f"{path} has no file of samples next to it ({samples.name}), so no items can be compared")

@@ -12,12 +12,13 @@ from fairlab.types import FairlabError
 
 TOOL = "HELM"
 STATS, SPEC, STATE = "per_instance_stats.json", "run_spec.json", "scenario_state.json"
+AGGREGATES = "stats.json"
 HOUSEKEEPING = ("num_", "finish_reason", "inference_", "training_", "prompt_truncated", "max_prob", "batch_size")
 
 
 def recognises(path: Path) -> bool:
     """Return whether a file holds the statistics of a run's instances."""
-    return path.name == STATS and path.with_name(SPEC).is_file()
+    return path.name == STATS
 
 
 def read(path: Path) -> ToolRun:
@@ -26,6 +27,8 @@ def read(path: Path) -> ToolRun:
     Raises:
         FairlabError: the files are not as HELM writes them.
     """
+    if not path.with_name(SPEC).is_file():
+        raise FairlabError(f"{path} has no {SPEC} next to it; give the whole folder of HELM's run")
     spec = json_object(neighbour(path, SPEC))
     adapter = part(spec, "adapter_spec")
     texts = _texts(neighbour(path, STATE))
@@ -47,7 +50,10 @@ def read(path: Path) -> ToolRun:
         if adapter.get(key) is not None
     }
     task = re.sub("[,:]model=[^,]*", "", str(spec.get("name")))
-    tasks = tuple(item_scores(task, name, some, settings=settings) for name, some in rows.items())
+    printed = _aggregates(neighbour(path, AGGREGATES))
+    tasks = tuple(
+        item_scores(task, name, some, reported=printed.get(name), settings=settings) for name, some in rows.items()
+    )
     return ToolRun(str(adapter.get("model")), TOOL, path, tasks)
 
 
@@ -60,6 +66,16 @@ def _texts(state: Path) -> dict[str, str]:
         instance = part(request, "instance")
         found[str(instance.get("id"))] = text_hash(str(part(instance, "input").get("text")))
     return found
+
+
+def _aggregates(stats: Path) -> dict[str, float]:
+    """Return the mean that HELM printed for each metric that it has one of, over instances as they were."""
+    found: dict[str, list[float]] = {}
+    for stat in _list(stats) if stats.is_file() else []:
+        name, value = part(stat, "name"), number(stat.get("mean"))
+        if value is not None and not name.get("perturbation"):
+            found.setdefault(str(name.get("name")), []).append(value)
+    return {name: values[0] for name, values in found.items() if len(values) == 1}
 
 
 def _list(path: Path) -> list[dict[str, Any]]:

@@ -18,13 +18,14 @@ VERSION = 2
 HEADER, SAMPLES = "header.json", "samples/"
 ZSTANDARD = 93  # method of compression in a ZIP archive
 LOCAL_HEADER = 30  # bytes before the name of a member
+WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 GROUPS = ("cluster", "group", "passage")  # keys of a sample's metadata that name its group
 
 
 def recognises(path: Path) -> bool:
     """Return whether a file is a log."""
     if path.suffix == ".eval":
-        return zipfile.is_zipfile(path)
+        return True
     head = beginning(path) if path.suffix == ".json" else ""
     return '"eval"' in head and '"status"' in head and '"version"' in head
 
@@ -47,9 +48,9 @@ def read(path: Path) -> ToolRun:
     for sample in samples:
         text, group = text_hash(str(sample.get("input"))), _group(sample)
         for scorer, score in part(sample, "scores").items():
-            value = number(score.get("value")) if isinstance(score, dict) else None
-            if value is not None:
-                rows.setdefault(str(scorer), []).append((str(sample.get("id")), value, text, group))
+            found = _values(str(scorer), score.get("value")) if isinstance(score, dict) else {}
+            for name, value in found.items():
+                rows.setdefault(name, []).append((str(sample.get("id")), value, text, group))
     task = str(evaluation.get("task"))
     if not rows:
         raise FairlabError(f"{path} holds no sample with a score that is a number; keep samples in the log")
@@ -57,6 +58,29 @@ def read(path: Path) -> ToolRun:
     tasks = tuple(_scores(task, scorer, some, reported, evaluation) for scorer, some in rows.items())
     version = part(evaluation, "packages").get("inspect_ai", "of an unknown version")
     return ToolRun(str(evaluation.get("model")), f"{TOOL} {version}", path, tasks)
+
+
+def _values(scorer: str, value: Any) -> dict[str, float]:
+    """Return the numbers of a score by name; a score of several values has the name of each after the scorer's."""
+    if isinstance(value, dict | list):
+        named = value.items() if isinstance(value, dict) else enumerate(value, 1)
+        inner = {f"{scorer}, {name}": _number(one) for name, one in named}
+    else:
+        inner = {scorer: _number(value)}
+    return {name: one for name, one in inner.items() if one is not None}
+
+
+def _number(value: Any) -> float | None:
+    """Return a value as inspect's ``value_to_float`` does: letters, yes and no, true and false, and numbers as text."""
+    if isinstance(value, str) and number(value) is None:
+        word = value.strip().lower()
+        if word in WORDS:
+            return WORDS[word]
+        try:
+            return number(float(word))
+        except ValueError:
+            return None
+    return number(value)
 
 
 def _scores(

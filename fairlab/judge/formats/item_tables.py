@@ -16,6 +16,8 @@ from fairlab.types import FairlabError
 
 TOOL = "a table of items"
 COLUMNS = ("id", "score")
+TASK = "items"  # of a table that names none, so that two such tables can be compared
+FIRST_LINE = 1 << 20  # characters
 
 
 def recognises(path: Path) -> bool:
@@ -29,7 +31,7 @@ def recognises(path: Path) -> bool:
             return False
     if path.suffix not in (".csv", ".tsv", ".jsonl"):
         return False
-    first = beginning(path).splitlines()[:1]
+    first = beginning(path, FIRST_LINE).splitlines()[:1]
     return bool(first) and all(f'"{name}"' in first[0] or name in _cells(first[0]) for name in COLUMNS)
 
 
@@ -51,7 +53,7 @@ def read(path: Path) -> ToolRun:
                 raise FairlabError(
                     f"{path}, {place} has no id, or no number as its score; remove the row or fill it in"
                 )
-            key = str(row.get("task") or path.stem), str(row.get("metric") or "score")
+            key = str(row.get("task") or TASK), str(row.get("metric") or "score")
             text = text_hash(str(row["text"])) if row.get("text") else ""
             rows.setdefault(key, []).append((str(row["id"]), value, text, str(row.get("group") or "")))
             models.add(str(row.get("model") or path.stem))
@@ -68,6 +70,8 @@ def read(path: Path) -> ToolRun:
 def _score(row: Mapping[str, Any]) -> float | None:
     value = row.get("score")
     if isinstance(value, str):
+        if value.lower() in ("true", "false"):  # as pandas writes them
+            return float(value.lower() == "true")
         try:
             return float(value)
         except ValueError:

@@ -15,6 +15,7 @@ from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
 TOOL = "lm-evaluation-harness"
+VERSION = "0.4"
 TEMPLATE = ("doc_to_text", "doc_to_target", "doc_to_choice", "description", "fewshot_delimiter", "target_delimiter")
 
 
@@ -33,17 +34,21 @@ def read(path: Path) -> ToolRun:
     results, configs = content.get("results"), content.get("configs")
     if not isinstance(results, dict) or not isinstance(configs, dict):
         raise FairlabError(f"{path} is not as lm-evaluation-harness 0.4 writes it: it has no 'results' and 'configs'")
+    version = str(content.get("lm_eval_version") or VERSION)
+    if not version.startswith(VERSION):
+        raise FairlabError(f"{path} is of version {version} of lm-evaluation-harness; {VERSION} can be read")
     date = path.stem.removeprefix("results").removeprefix("_")
-    tasks: list[TaskScores] = []
-    for task in configs:
-        samples = neighbour(path, f"samples_{task}_{date}.jsonl")
-        if samples.is_file():
-            tasks += _task(str(task), samples, content)
+    samples = {str(task): neighbour(path, f"samples_{task}_{date}.jsonl") for task in configs}
+    kept = {task: file for task, file in samples.items() if file.is_file()}
+    tasks = [scores for task, file in kept.items() for scores in _task(task, file, content)]
+    if kept and not tasks:
+        raise FairlabError(
+            f"{path} has samples, but none has a score that is a number; choose a metric of single items"
+        )
     if not tasks:
         raise FairlabError(
             f"{path} has no file of samples next to it (samples_TASK_{date}.jsonl); run the tool with --log_samples"
         )
-    version = content.get("lm_eval_version") or "of an unknown version"
     name = content.get("model_name") or content.get("model_source") or path.parent.name
     return ToolRun(Path(str(name)).name, f"{TOOL} {version}", path, tuple(tasks))
 
@@ -55,6 +60,8 @@ def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScor
         metrics = sample.get("metrics")
         if not isinstance(metrics, list):
             raise FairlabError(f"{samples}, line {place} has no list 'metrics'; lm-evaluation-harness 0.4.5 writes one")
+        if sample.get("doc_id") is None:
+            raise FairlabError(f"{samples}, line {place} has no doc_id; run the tool again with --log_samples")
         for metric in map(str, metrics):
             value = number(sample.get(metric))
             if value is not None:
@@ -63,11 +70,10 @@ def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScor
     settings = _settings(task, content)
     better = part(part(content, "higher_is_better"), task)
     reported = part(content["results"], task)
-    filters = {name for _, name in rows}
     return [
         item_scores(
             task,
-            metric if len(filters) == 1 else f"{metric},{name}",
+            metric if name == "none" else f"{metric},{name}",
             some,
             higher_is_better=better[metric] if isinstance(better.get(metric), bool) else None,
             reported=number(reported.get(f"{metric},{name}")),

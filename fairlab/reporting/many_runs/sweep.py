@@ -1,4 +1,4 @@
-"""Page of a sweep: tables of runs, best settings per criterion, lines, trade-offs and parallel coordinates."""
+"""Page of a sweep: tables of runs, best settings per criterion, small multiples, lines and trade-offs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
 from fairlab.record import Reading, Record
 from fairlab.reporting.changes import hover
-from fairlab.reporting.charts import Axis, Marks, Panel, figure, parallel
+from fairlab.reporting.charts import Estimates, Marks, Panel, figure, small_multiples
 from fairlab.reporting.headlines import title
 from fairlab.reporting.page import (
     Block,
@@ -40,6 +40,7 @@ from fairlab.types import FairlabError
 
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
 MOST_PLOTTED = 8
+MOST_LINES = 40  # maximum number of settings in a panel
 FEW = 2  # maximum number of settings named in a cell; longer lists are folded
 MOST_COLUMNS = 6  # maximum number of settings and readings in a table; further readings go into another table
 MOST_SETTINGS = 2  # maximum number of settings with a column each; more settings share one column
@@ -89,12 +90,12 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
     shown = {reading.key: reading for record in records for reading in record.readings if reading.key in keys}
     titles = _titles(keys, shown)
     sections = [
+        _side_by_side(choices, titles),
         _by_validation(chosen),
         _nearest(choices, titles, shown),
         Section("Runs", _tables(choices, titles, shown)),
         _lines(choices, titles),
         _trade_offs(choices, titles),
-        _parallel(choices, titles),
         Section("Not finished", [_unfinished(records, unread)]),
     ]
     content = [
@@ -312,25 +313,43 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section
         marks = [
             Marks("runs", x, y, "dots", None, texts=names, size=4.5),
             Marks("no other is nearer in both", x_front, y_front, "steps", 1),
-            Marks("", x_front, y_front, "dots", 1, texts=[names[k] for k in front], size=4.5),
+            Marks(
+                "",
+                x_front,
+                y_front,
+                "dots",
+                1,
+                texts=[names[k] for k in front],
+                size=4.5,
+                labels=[str(number) for number in range(1, len(front) + 1)],
+            ),
         ]
         across, up = (f"{titles[key]}: distance to ideal" for key in pair)
-        blocks.append(figure([Panel(f"{titles[pair[0]]} against {titles[pair[1]]}", marks, across, up, [0.0], [0.0])]))
-    note = Text("Joined points: no other settings are nearer to both ideal values.", "note")
+        drawn = figure([Panel(f"{titles[pair[0]]} against {titles[pair[1]]}", marks, across, up, [0.0], [0.0])])
+        rows = [[f"{n}", names[k], f"{x[k]:.4g}", f"{y[k]:.4g}"] for n, k in enumerate(front, 1)]
+        blocks += [drawn, PageTable(["", "not beaten", *(titles[key] for key in pair)], rows)]
+    note = Text(
+        "Joined and numbered points: no other settings are nearer to both ideal values. The tables name them, with "
+        "their distances; points that lie close together may differ by chance alone.",
+        "note",
+    )
     return Section("Trade-offs", [*blocks, note])
 
 
-def _parallel(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
-    drawn = [key for key in titles if all(key in choice.points for choice in choices)][:MOST_PLOTTED]
-    if len(choices) < 2 or not drawn:
+def _side_by_side(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
+    """Draw the settings of all runs with their intervals, one panel per reading."""
+    panels = []
+    for key, name in islice(titles.items(), MOST_PLOTTED):
+        having = [choice for choice in choices if key in choice.points][:MOST_LINES]
+        points = [choice.points[key] for choice in having]
+        if len(having) > 1:
+            values, low, high = ([getattr(one, part) for one in points] for part in ("value", "low", "high"))
+            panels.append(Estimates(name, list(map(_short, having)), values, low, high, points[0].ideal))
+    if not panels:
         return None
-    axes = []
-    for setting in choices[0].settings:
-        values = [choice.settings[setting] for choice in choices]
-        names = list(dict.fromkeys(values))
-        axes.append(Axis(setting, [names.index(value) for value in values], names))
-    axes += [Axis(titles[key], [choice.points[key].value for choice in choices]) for key in drawn]
-    return Section("Parallel coordinates", [parallel(axes, list(range(len(choices))))])
+    note = "Means with their 95 % intervals; dashed: the ideal value."
+    note += f" Of many settings the first {MOST_LINES}." if len(choices) > MOST_LINES else ""
+    return Section("Side by side", [small_multiples(panels, note)])
 
 
 def _unfinished(records: Sequence[Record], unread: Sequence[str]) -> Block:

@@ -14,8 +14,11 @@ import numpy as np
 
 from fairlab.metrics.bootstrap import Z
 from fairlab.record import DATA, SAYS_NOTHING, Reading, Record
+from fairlab.reporting.headlines import judging_rules
 from fairlab.reporting.tables.marks import CHANCE, UNTRAINED, marks_of_runs
 from fairlab.reporting.tables.runs import read_runs
+from fairlab.reporting.tables.tool_records import tool_records
+from fairlab.reporting.verdicts import corrected_interval
 from fairlab.types import FairlabError
 
 # Overrides that say where and how a run was done, or which of several equal runs it is.
@@ -23,6 +26,7 @@ NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|s
 # Parts of a configuration that say where, how or with which seed a run was done; and settings that inherit the seed.
 BESIDES = {"seed", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
 CONTENT = {"data.path": "data", "backbone.name": "weights"}  # paths, and the provenance of their content
+FEW_ITEMS = "too few items to conclude from"
 FEW_SEEDS = 8  # seeds below which the interval over seeds alone is given as well
 # Parts of a configuration that a method without training steps does not read; its data and its device it does.
 OF_STEPS = re.compile(
@@ -84,17 +88,21 @@ class Choice:
 
 
 def records_below(folder: Path) -> list[Record]:
-    """Return the records of all runs below a folder, at least one.
+    """Return the records of all runs below a folder, at least one; without any, those of other tools' results.
 
     Raises:
         FairlabError: The folder does not exist or contains no run.
     """
-    if not folder.is_dir():
+    if not folder.exists():
         raise FairlabError(f"{folder} is no folder; give a folder of runs, such as outputs")
-    records = read_runs(folder)
-    if not records:
-        raise FairlabError(f"{folder} holds no run (no record.json below it); give a folder of runs, such as outputs")
-    return records
+    if records := read_runs(folder) if folder.is_dir() else []:
+        return records
+    if records := tool_records(folder):
+        return records
+    raise FairlabError(
+        f"{folder} holds no run (no record.json below it) and no results of another tool; give a folder of runs, such "
+        "as outputs"
+    )
 
 
 def settings_of(records: Sequence[Record]) -> list[dict[str, str]]:
@@ -210,10 +218,25 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
 
 
 def _point(runs: Sequence[Record], key: str) -> Point | None:
-    """Return a reading over runs, with the marks that it has in any of them."""
+    """Return a reading over runs, with the marks that it has in any of them and intervals as verdicts take them."""
     found = [(record, reading) for record in runs for reading in record.readings if reading.key == key]
-    point = over_seeds([reading for _, reading in found])
-    return None if point is None else replace(point, marks=marks_of_runs(found))
+    one = len({(reading.value, reading.low, reading.high) for _, reading in found}) == 1
+    point = over_seeds([_corrected(record, reading, one) for record, reading in found])
+    if point is None:
+        return None
+    few = any(math.isnan(corrected_interval(record, reading)[0]) for record, reading in found)
+    return replace(point, marks=marks_of_runs(found) + (FEW_ITEMS,) * few)
+
+
+def _corrected(record: Record, reading: Reading, one: bool) -> Reading:
+    """Return a reading with its corrected interval; unchanged if its items are too few for one.
+
+    Over several computations :func:`over_seeds` widens intervals for few items, so that only folded ones are.
+    """
+    info = judging_rules(reading)
+    low, high = corrected_interval(record, reading)
+    correct = (one or (info is not None and info.folded)) and not math.isnan(low)
+    return replace(reading, low=low, high=high) if correct else reading
 
 
 def over_seeds(readings: Sequence[Reading]) -> Point | None:
@@ -262,8 +285,14 @@ def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | N
         return None
     first = min(sound, key=lambda choice: choice.points[key].distance)
     top = first.points[key]
-    alike = [c for c in having if c is not first and c.points[key].low <= top.high and c.points[key].high >= top.low]
+    alike = [c for c in having if c is not first and not _apart(c.points[key], top)]
     return first, alike
+
+
+def _apart(first: Point, second: Point) -> bool:
+    """Return whether two intervals do not overlap; with too few items none is apart from another."""
+    few = FEW_ITEMS in (*first.marks, *second.marks)
+    return not few and (first.low > second.high or first.high < second.low)
 
 
 def spoiled(point: Point) -> bool:

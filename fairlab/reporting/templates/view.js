@@ -21,7 +21,7 @@
   }
   const fill = (place, ...children) => place.replaceChildren(...children.filter(Boolean));
   const number = (value) => (value === null || value === undefined ? "" : String(Number(value.toPrecision(4))));
-  const interval = (low, high) => `[${number(low)}, ${number(high)}]`;
+  const interval = (low, high) => (low === null ? "too few" : `[${number(low)}, ${number(high)}]`);
   const distance = (value, ideal) => (ideal === null || value === undefined ? NaN : Math.abs(value - ideal));
 
   // Columns of readings: keys "PLACE:PHASE" of a run's values.

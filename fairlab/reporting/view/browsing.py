@@ -20,11 +20,11 @@ from fairlab.record import Comparison, Note, Reading, Record
 from fairlab.reporting.headlines import key, meaning, title
 from fairlab.reporting.page import templates
 from fairlab.reporting.questions import question, shifts
-from fairlab.reporting.tables.grouping import NO_SETTING
+from fairlab.reporting.tables.grouping import NO_SETTING, records_below
 from fairlab.reporting.tables.marks import version_notes
-from fairlab.reporting.tables.runs import read_runs
+from fairlab.reporting.tables.tool_records import results_file
+from fairlab.reporting.verdicts import corrected_interval
 from fairlab.reporting.view.items import ScoredItems, items_of
-from fairlab.types import FairlabError
 
 MOST_WHOLE = 500  # maximum number of runs whose details a page includes
 MOST_STEPS = 240  # maximum number of points of a training curve
@@ -64,7 +64,7 @@ class Browser:
         items = [_of_items(found, MOST_ITEMS if page else len(found.ids), page) for found in items_of(record)]
         return _without_secrets(
             {
-                "readings": [self._reading(reading) for reading in record.readings],
+                "readings": [self._reading(record, reading) for reading in record.readings],
                 "changes": [self._change(change, tones.get(change.key, "")) for change in record.comparisons],
                 "notes": [[note.benchmark, note.phase, note.item, note.text] for note in _notes(record)],
                 "not_run": [[entry.benchmark, entry.subset, entry.phase, entry.reason] for entry in record.not_run],
@@ -82,7 +82,7 @@ class Browser:
             place = self._term(reading)
             if reading.headline and reading.phase != "before":
                 values[f"{place}:{'' if reading.phase in ('', 'after') else reading.phase}"] = _numbers(
-                    reading.value, reading.low, reading.high
+                    reading.value, *corrected_interval(record, reading)
                 )
         notes = list(dict.fromkeys(f"{note.benchmark}: {note.text}" for note in _notes(record) if not note.item))
         return {
@@ -106,8 +106,9 @@ class Browser:
             self.terms[key(named)] = found
         return int(found["place"])
 
-    def _reading(self, reading: Reading) -> list[Any]:
-        return [self._term(reading), reading.phase, *_numbers(reading.value, reading.low, reading.high), reading.n]
+    def _reading(self, record: Record, reading: Reading) -> list[Any]:
+        numbers = _numbers(reading.value, *corrected_interval(record, reading))
+        return [self._term(reading), reading.phase, *numbers, reading.n]
 
     def _change(self, change: Comparison, tone: str) -> list[Any]:
         p = change.p if change.p_holm is None else change.p_holm
@@ -116,23 +117,25 @@ class Browser:
 
 
 def browse(folders: Sequence[Path]) -> Browser:
-    """Collect the runs below folders.
+    """Collect the runs below folders; in a folder without runs of fairlab, those that other tools left.
 
     Raises:
-        FairlabError: A folder does not exist or contains no run.
+        FairlabError: A folder does not exist or contains no run, or a file is damaged.
     """
     records: list[Record] = []
     names: list[str] = []
     for folder in folders:
-        if not folder.is_dir():
-            raise FairlabError(f"{folder} is no folder; give folders that hold runs, such as outputs")
-        found = read_runs(folder)
-        if not found:
-            raise FairlabError(f"{folder} holds no run (no record.json below it); give folders that hold runs")
+        found = records_below(folder)
         records += found
         above = f"{folder.name}/" if len(folders) > 1 else ""
-        names += [f"{above}{record.folder.relative_to(folder)}" for record in found]
+        names += [f"{above}{_name(record, folder)}" for record in found]
     return Browser(records, [folders[0].resolve().name if name == "." else name for name in names])
+
+
+def _name(record: Record, folder: Path) -> str:
+    """Return a run's place below the folder; of a single file, its name."""
+    place = record.folder.relative_to(folder)
+    return folder.name if str(place) == "." and results_file(record) else str(place)
 
 
 def view_page(browser: Browser, *, served: bool) -> str:

@@ -106,7 +106,7 @@ def _own_files(values: Mapping[str, Any]) -> dict[str, dict[str, object]]:
 
 
 def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[str, Any]) -> None:
-    """Write the data card and then the manifest, as the last file; push both if requested.
+    """Write the data card, Croissant's metadata and then the manifest, as the last file; push all if requested.
 
     Args:
         manifest: Manifest of the output; the types of its columns are added.
@@ -116,17 +116,23 @@ def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[s
     """
     from fairlab.data.stream.features import features_written
     from fairlab.data.stream.manifest import NAME
+    from fairlab.reporting.croissant import NAME as CROISSANT
+    from fairlab.reporting.croissant import croissant
     from fairlab.reporting.data_card import data_card
 
     files = [folder / name for name in manifest.files("data")]
     features = features_written(files, about.features)
     manifest.columns = features.to_dict()
     parts = [target_of(values[name]) for name in ("augmentation", "rewriter") if values.get(name)]
-    card = data_card(manifest, features, values.get("license") or about.licence, parts)
+    licence = values.get("license") or about.licence
+    card = data_card(manifest, features, licence, parts)
     write_whole(folder / "README.md", card)
+    write_whole(folder / CROISSANT, croissant(manifest, features, licence, parts))
     manifest.write(folder)
     if values.get("push"):
-        print_escaped(f"pushed to {push(folder, [*files, folder / NAME], values['push'], 'dataset', card)}")
+        print_escaped(
+            f"pushed to {push(folder, [*files, folder / NAME, folder / CROISSANT], values['push'], 'dataset', card)}"
+        )
 
 
 def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[str]) -> None:

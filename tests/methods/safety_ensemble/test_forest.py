@@ -63,6 +63,7 @@ def test_a_leaf_holds_seeds_however_many_versions_they_have():
         assert (tree.tree_.weighted_n_node_samples[leaves] >= 2 - 1e-9).all()
 
 
+@pytest.mark.slow
 def test_controls_and_rivals_stand_beside():
     method = ensemble(MUCH, penalty=1, pairing=[0, 10], rivals=["blind", "average"])
     method.fit(data())
@@ -89,6 +90,7 @@ def test_controls_and_rivals_stand_beside():
     assert found["acv_uncalibrated_change"] == pytest.approx(100 * (raw["after"] / raw["before"] - 1))
 
 
+@pytest.mark.slow
 def test_versions_in_the_leaves_narrow_the_sets_more_than_smoothing():
     method = ensemble({"lambda_safe": 0.5, "lambda_unsafe": 0.05, "beta_safe": 10, "beta_unsafe": 10}, trees=40, leaf=6)
     method.fit(data(folds=5))  # the sample is of few templates: three folds that share none train on too few
@@ -99,6 +101,7 @@ def test_versions_in_the_leaves_narrow_the_sets_more_than_smoothing():
     assert found["acv_change_from_smooth"] < 0
 
 
+@pytest.mark.slow
 def test_a_chosen_setting_is_that_of_the_run_which_has_it_alone():
     """Chosen by validation texts outside of the test fold; the models of the fold are then those of that setting."""
     chosen = ensemble(penalty=[None, 10], leaf=[3, 6])

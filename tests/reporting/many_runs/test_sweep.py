@@ -19,7 +19,7 @@ GAP, LOSS = "after/cced/mine/gap", "after/stsb/dev/spearman"
 def reading(key, value, seed, ideal=0.0):
     phase, benchmark, subset, quantity = key.split("/")
     bounds = {"low": value - 1, "high": value + 1}
-    return Reading(benchmark, subset, quantity, value, "u", ideal, 9, **bounds, headline=True, phase=phase, seed=seed)
+    return Reading(benchmark, subset, quantity, value, "u", ideal, 100, **bounds, headline=True, phase=phase, seed=seed)
 
 
 def run(folder, number, overrides, gap, utility, status="finished", seed=1, target=None):
@@ -63,10 +63,12 @@ def test_seeds_are_averaged_over_seeds_and_items(folder):
     first = choices[0].points[GAP]
     alone = 4.302653 / math.sqrt(3)  # t of 2 degrees of freedom, standard deviation 1
     assert first.over_seeds == pytest.approx((2 - alone, 2 + alone), abs=1e-5)
-    half = math.hypot(alone, 2.306004 / 1.959964)  # each run's interval is its value ± 1, over 9 items
+    half = math.hypot(alone, 1.984217 / 1.959964)  # each run's interval is its value ± 1, over 100 items
     assert (first.value, first.low, first.high) == pytest.approx((2, 2 - half, 2 + half), abs=1e-5)
     alone = choices[2].points[GAP]
-    assert (alone.value, alone.low, alone.high, alone.n) == (1.5, 0.5, 2.5, 1)
+    widened = 1.984217 / 1.959964 * math.sqrt(100 / 99)  # of one run
+    assert (alone.low, alone.high) == pytest.approx((1.5 - widened, 1.5 + widened), abs=1e-5)
+    assert (alone.value, alone.n) == (1.5, 1)
     assert over_seeds([]) is None
 
 
@@ -107,9 +109,9 @@ def test_the_best_is_nearest_to_the_ideal_and_those_not_told_apart_are_named(fol
     choices = choices_of(read_runs(folder), [GAP, LOSS])
     nearest, alike = best(choices, GAP)
     assert nearest.name == "method.beta=2"
-    assert [choice.name for choice in alike] == ["method.beta=0", "method.beta=1"]  # 5 [-7.8, 17.8]
+    assert [choice.name for choice in alike] == ["method.beta=0", "method.beta=1"]  # 5 [-7.7, 17.7]
     nearest, alike = best(choices, LOSS)
-    assert nearest.name == "method.beta=1"  # 91 [78.2, 103.8]
+    assert nearest.name == "method.beta=1"  # 91 [78.3, 103.7]
     assert [choice.name for choice in alike] == ["method.beta=0"]
     assert best(choices, "after/none/x/y") is None
 
@@ -187,13 +189,13 @@ def test_where_none_can_be_read_it_is_an_error(tmp_path):
 
 def test_the_page_has_every_part(folder):
     page = write_sweep(folder, read_runs(folder), [GAP, LOSS]).read_text(encoding="utf-8")
-    for part in ("Runs", "Nearest to the ideal value", "Against each setting", "Trade-offs", "Parallel coordinates"):
+    for part in ("Runs", "Nearest to the ideal value", "Against each setting", "Trade-offs", "Side by side"):
         assert f"<h2>{part}</h2>" in page
     assert "6 of 7 runs finished" in page
     assert '<td class="number">10</td><td>failed</td><td>no space</td>' in page
-    assert '<td class="number">2<small>[-0.7487, 4.749]\nseeds alone [-0.4841, 4.484]</small></td>' in page
-    assert '<td class="number">1.5<small>[0.5, 2.5]</small></td>' in page  # nearest, but two cannot be told from it
-    assert "method.beta=2 with 1.5 [0.5, 2.5]; 2 more cannot be told from it" in page
+    assert '<td class="number">2<small>[-0.6825, 4.683]\nseeds alone [-0.4841, 4.484]</small></td>' in page
+    assert '<td class="number">1.5<small>[0.4825, 2.517]</small></td>' in page  # two cannot be told from it
+    assert "method.beta=2 with 1.5 [0.4825, 2.517]; 2 more cannot be told from it" in page
     assert 'title="difference of the distances of the versions to the neutral one (0 is fair)' in page
     assert "CCED gap, mine</span><small>u</small></th>" in page
     found = json.loads((folder / "report.json").read_text())

@@ -7,6 +7,7 @@ from fairlab.reporting.many_runs.reproduction import Matrix, Table, TableRow, ce
 from fairlab.reporting.many_runs.sweep import choices_of, write_sweep
 from fairlab.reporting.report import write_report
 from fairlab.reporting.summary import summary_lines
+from fairlab.reporting.tables.grouping import FEW_ITEMS
 from fairlab.reporting.tables.marks import CHANCE, UNTRAINED, marked, marks_beside, training_notes
 
 KEY = "after/stsb/dev/spearman"
@@ -52,10 +53,10 @@ def test_a_record_saved_without_the_note_is_marked_all_the_same(tmp_path):
 def test_a_sweep_says_in_how_many_runs(tmp_path):
     records = [run(tmp_path / str(k), STILL if k < 2 else FALLING, seed=k) for k in range(3)]
     (choice,) = choices_of(records, [KEY])
-    assert choice.points[KEY].marks == (f"{UNTRAINED} in 2 of 3 runs",)
-    assert f"({UNTRAINED} in 2 of 3 runs)</" in write_sweep(tmp_path, records, [KEY]).read_text(encoding="utf-8")
+    assert choice.points[KEY].marks == (f"{UNTRAINED} in 2 of 3 runs", FEW_ITEMS)
+    assert f"({UNTRAINED} in 2 of 3 runs)\n" in write_sweep(tmp_path, records, [KEY]).read_text(encoding="utf-8")
     (alone,) = choices_of(records[:1], [KEY])
-    assert alone.points[KEY].marks == (UNTRAINED,)
+    assert alone.points[KEY].marks == (UNTRAINED, FEW_ITEMS)
 
 
 def test_a_table_of_a_paper_says_so_too(tmp_path):

@@ -30,6 +30,7 @@ def test_only_runs_that_measure_the_same_model_before_training_take_its_readings
     assert [run for run, takes_over in given.items() if takes_over] == ["second"]
 
 
+@pytest.mark.slow
 def test_runs_of_other_encoders_take_readings_over_from_one_of_the_same_encoder_and_benchmarks():
     matrix = read_matrix(Path(__file__).parents[3] / "experiments" / "ccd" / "matrix.yaml", "quickstart")
 

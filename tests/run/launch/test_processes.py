@@ -264,6 +264,7 @@ PREFIX = "process {} of 2 ended before the run did: "
         pytest.param(be_killed, (0,), PREFIX.format(0) + "Signal 9 (SIGKILL) received by PID ", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_a_process_that_fails_ends_the_run_with_its_words(capfd, task, arguments, sentence):
     with pytest.raises(FairlabError) as error:
         run_in_processes(2, task, *arguments)

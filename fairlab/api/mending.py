@@ -1,0 +1,112 @@
+"""Mending of a model at a price."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fairlab.api.arguments import checked
+from fairlab.api.auditing import as_audited
+from fairlab.api.debiasing import named_model
+from fairlab.api.loading import load
+from fairlab.api.results import Results, copied
+from fairlab.audit.any_classifier import AnyClassifier
+from fairlab.audit.mending import FILE, mended, read_rule
+from fairlab.mend.outcome import CHOSEN, MODEL, PROVEN, TRIED, MendOutcome
+from fairlab.mend.running import mend_model
+from fairlab.record import Record
+from fairlab.types import FairlabError
+
+
+@dataclass(frozen=True)
+class Mended:
+    """Outcome of mending, with the model.
+
+    Attributes:
+        outcome: Answer and judgements; its folder holds model, report, citations and all records.
+    """
+
+    outcome: MendOutcome
+    kept: Any = field(default=None, repr=False)  # temporary folder, deleted with this object
+    original: AnyClassifier | None = field(default=None, repr=False)
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder that everything was written to."""
+        return self.outcome.folder
+
+    @property
+    def is_mended(self) -> bool:
+        """Return whether a way of mending passed both choice and proof."""
+        return self.outcome.is_mended
+
+    @property
+    def sentence(self) -> str:
+        """Return the answer."""
+        return self.outcome.sentence
+
+    def __str__(self) -> str:
+        return "\n".join([self.sentence, *self.outcome.lines])
+
+    @cached_property
+    def results(self) -> Results:
+        """Return the readings that prove, or those that chose if nothing was chosen."""
+        places = [self.folder / PROVEN, self.folder / CHOSEN, *sorted((self.folder / TRIED).glob("*"))]
+        return Results(Record.load(next(place for place in places if place.is_dir())), self.kept)
+
+    @cached_property
+    def model(self) -> Any:
+        """Return the mended model: an encoder, or a classifier that :func:`fairlab.audit` takes.
+
+        Raises:
+            FairlabError: Nothing mended the model.
+        """
+        if not self.is_mended:
+            raise FairlabError(f"there is no mended model: {self.sentence}")
+        if self.original is not None:
+            return mended(self.original, read_rule(self.folder / FILE))
+        return load(self.folder / MODEL)
+
+    def save(self, folder: str | Path) -> Path:
+        """Save everything to a new folder.
+
+        Raises:
+            FairlabError: If the folder is not empty, or the disk is full.
+        """
+        return copied(self.folder, Path(folder))
+
+
+@checked
+def mend(model: Any, axis: Any = "gender", keep: str | None = None, *, data: Any = None, **settings: Any) -> Mended:
+    """Mend a model at a price, as ``fairlab mend`` does.
+
+    Methods that fit the model are tried. One is chosen by readings that no table reports, and proven on the headline
+    benchmarks, each time beside the original: some reading has to move towards fair beyond chance, none away from it,
+    and the 95 % interval of the change of utility has to lie above the price.
+
+    Args:
+        model: Encoder, as :func:`fairlab.debias` takes it; with ``data`` a classifier, as :func:`fairlab.audit` does.
+        axis: Axis of people; of a classifier one or several.
+        keep: Smallest change of utility that counts as kept: ``stsb:-0.5`` for encoders, ``accuracy:-2`` for
+            classifiers, which are the defaults.
+        data: Labelled rows of a classifier, a third of which proves; None for an encoder.
+        settings: ``methods``, ``seed``, ``limit`` and ``output`` (a new folder; None keeps everything as long as the
+            returned object); of an encoder also ``groups``, ``benchmarks`` and ``scale``; of a classifier ``field``,
+            ``label``, ``group``, ``labels`` and ``mode``.
+
+    Raises:
+        FairlabError: If the model, the data or a setting does not fit, or no method fits the model.
+    """
+    kept = tempfile.TemporaryDirectory(prefix="fairlab-")
+    given = {"axis": axis, "keep": keep, "output": Path(kept.name) / "mend", **_without_none(settings)}
+    if data is None:
+        return Mended(mend_model(named_model(model, Path(kept.name)), given), kept)
+    classifier = as_audited(model)
+    return Mended(mend_model(classifier, given, data), kept, classifier)
+
+
+def _without_none(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value is not None}

@@ -1,0 +1,97 @@
+"""``python -m fairlab.mend``: mend a model at a price, prove it on other readings, and export it.
+
+It tries the methods that fit the model, chooses by readings that no table reports, keeps utility within a margin, and
+says so if nothing mends the model at this price.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from fairlab.checks.escapes import print_escaped
+from fairlab.run.command_line.cli import one_sentence_without_hydra
+from fairlab.run.command_line.options import as_settings
+from fairlab.run.command_line.pipes import quiet_when_unread
+from fairlab.types import FairlabError
+
+QUESTION = "What mends it, and at what cost?"
+HELP = f"""fairlab mend MODEL [KEY=VALUE ...]
+
+{__doc__}
+Of an encoder
+  axis=gender        axis of people
+  keep=stsb:-0.5     smallest change of STS-B's correlation, times 100, that counts as kept
+  methods=[...]      sentence_debias, inlp, leace, ccd_linear, ccd, ccd_aligned, dpce, adept; all by default
+  groups=FILE        counterfactual groups of another axis, to learn from
+  benchmarks=[...]   benchmarks that prove: cced, seat, bias_ir and stsb by default
+  scale=quickstart   or paper, which selects the methods' defaults
+Of a classifier
+  data=FILE          labelled rows: a third to fit on, a third to choose by, a third to prove on
+  field=text label=label group=COLUMN labels=[...] mode=syntax axis=[gender]
+  keep=accuracy:-2   smallest change of accuracy, in points, that counts as kept
+  methods=[...]      threshold, odds
+Of both
+  output=FOLDER seed=42 limit=N
+
+Examples
+  fairlab mend minilm axis=gender keep=stsb:-0.5
+  fairlab mend my_encoder methods=[ccd_linear,inlp] output=mended
+  fairlab mend my_model:pipeline data=comments.csv label=toxic group=sex keep=accuracy:-1
+"""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Mend the model that a command names, and print the answer."""
+    values = settings_in(arguments)
+    model, data = values.pop("model"), values.pop("data", None)
+
+    from fairlab.mend.running import mend_model
+
+    found = mend_model(model, values, data)
+    print_escaped(found.sentence, *found.lines, f"written: {found.folder}")
+
+
+def settings_in(arguments: Sequence[str]) -> dict[str, Any]:
+    """Return the settings of a command line by name; a first word without ``=`` is the model.
+
+    Raises:
+        FairlabError: There is no model, or a word has no ``=``.
+
+    Example:
+        >>> settings_in(["minilm", "keep=stsb:-0.5", "methods=[inlp]"])
+        {'model': 'minilm', 'keep': 'stsb:-0.5', 'methods': ['inlp']}
+    """
+    found: dict[str, Any] = {}
+    for k, word in enumerate(arguments):
+        name, sign, value = word.partition("=")
+        if k == 0 and (not sign or "@" in name or "/" in name):
+            found["model"] = word
+        elif not sign or not name.isidentifier():
+            raise FairlabError(f"'{word}' is no KEY=VALUE; --help shows what this command takes")
+        else:
+            found[name] = value if name in ("model", "data", "output", "keep") else _read(name, value)
+    if "model" not in found:
+        raise FairlabError("there is no model; give one, for example fairlab mend minilm axis=gender")
+    return found
+
+
+def _read(name: str, value: str) -> Any:
+    try:
+        return yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise FairlabError(f"{name}={value} cannot be read; quote it, or close its brackets") from error
+
+
+@quiet_when_unread()
+def command() -> None:
+    """Run the command as the console script does."""
+    given = sys.argv[1:]
+    if {"-h", "--help"} & set(given):
+        print_escaped(HELP)
+        return
+    with one_sentence_without_hydra():
+        main(as_settings(given, ("axis", "keep", "methods", "output", "data")))

@@ -1,0 +1,228 @@
+"""Mending of an encoder: methods are tried, chosen by some readings, and proven by others.
+
+Every step is a run of ``fairlab train`` or ``fairlab evaluate``, with a record and a command of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fairlab.backbones.hub import licence_in
+from fairlab.backbones.loading import find_weights
+from fairlab.checks.escapes import print_escaped
+from fairlab.data.counterfactual import hold_out, split_groups
+from fairlab.data.groups import EMBEDDED, read_groups
+from fairlab.data.published.download import locate
+from fairlab.evaluate import work as evaluate_models
+from fairlab.files import folder_replaced_when_written, write_whole
+from fairlab.mend.judging import KeptUtility, best_of, judge_change
+from fairlab.mend.outcome import CHOSEN, MODEL, PROVEN, TRIED, MendOutcome, concluded, publish
+from fairlab.record import Record
+from fairlab.reporting.card import model_card
+from fairlab.run.command_line.cli import choices
+from fairlab.run.config.composing import composed, composing, from_model, written
+from fairlab.run.config.schema import refuse_misfits
+from fairlab.run.folders import plain_config
+from fairlab.run.job import accounted, do_work
+from fairlab.train import work as train_model
+from fairlab.types import FairlabError, Group
+
+METHODS = ("sentence_debias", "inlp", "leace", "ccd_linear", "ccd", "ccd_aligned", "dpce", "adept")
+ORIGINAL, GENDER = "original", "gender"
+OF_GENDER = "embedded/people"
+SPLITS = ("train", "validation", "test")
+HELD_OUT = 0.15  # share of groups without splits that choose, and as many that prove
+GROUPS, CHOOSING = "groups.jsonl", "held_out.jsonl"
+PAIRS = 1500  # pairs of STS-B's training part that choose
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked of mending an encoder.
+
+    Attributes:
+        model: Name or folder of the model.
+        axis: Axis of people.
+        price: Utility that may be lost.
+        groups: Counterfactual groups of the axis, as a ``data.path``.
+        methods: Names of the methods to try.
+        benchmarks: Names of the benchmarks that prove; empty takes those of the axis.
+        scale: ``quickstart`` or ``paper``, which selects the methods' defaults.
+        seed: Seed of the trainings.
+        limit: Maximum number of items per benchmark, or None.
+    """
+
+    model: str
+    axis: str
+    price: KeptUtility
+    groups: str
+    methods: Sequence[str]
+    benchmarks: Sequence[str] = ()
+    scale: str = "quickstart"
+    seed: int = 42
+    limit: int | None = None
+
+
+def mend_encoder(wish: Wish, folder: Path) -> MendOutcome:
+    """Try methods on an encoder, and export the best one that keeps its utility.
+
+    Raises:
+        FairlabError: The model, the groups or a name does not exist, or no method fits the model.
+    """
+    for name in wish.methods:
+        if name not in choices("method"):
+            raise FairlabError(f"there is no method '{name}'; there are: {', '.join(METHODS)}")
+    wish = replace(wish, groups=prepared_groups(wish.groups, folder))
+    proving, choosing = _proving(wish), _choosing(wish, folder / CHOOSING)
+    composed("evaluate", *proving)  # a wrong name is said before anything is trained
+    runs, skipped = _runs(wish, folder)
+    chosen_by = _evaluated(choosing, {ORIGINAL: wish.model} | runs, folder / CHOSEN)
+    tried = [judge_change(chosen_by, name, ORIGINAL, wish.price) for name in runs]
+    best = best_of(tried)
+    _remove_weights(folder, [name for name in runs if best is None or name != best.label])
+    if best is None:
+        outcome = concluded(folder, wish.model, wish.price, tried, skipped, None)
+        publish(outcome, chosen_by, [])
+    else:
+        print_escaped(f"{best.label} is best; measuring what chose nothing")
+        proof = _evaluated(proving, {ORIGINAL: wish.model, best.label: runs[best.label]}, folder / PROVEN)
+        judged = judge_change(proof, best.label, ORIGINAL, wish.price)
+        outcome = concluded(folder, wish.model, wish.price, tried, skipped, judged)
+        publish(outcome, proof, [Record.load(folder / TRIED / best.label)])
+        if outcome.is_mended:
+            _export(proof, best.label, folder)
+    outcome.save()
+    return outcome
+
+
+def prepared_groups(path: str, folder: Path) -> str:
+    """Return groups with three splits, as a ``data.path``, and write those that choose to a file.
+
+    Groups without splits are split by a hash, and written to the folder.
+
+    Raises:
+        FairlabError: The groups cannot be read, or have splits of which one is missing.
+    """
+    groups = read_groups(path)
+    marked = {group.extra.get("split") for group in groups}
+    if marked == {None}:
+        rest, test = hold_out(groups, HELD_OUT, 0, path)
+        parts = split_groups(rest, HELD_OUT, path) | {"test": test}
+        groups = [replace(one, extra={**one.extra, "split": name}) for name in SPLITS for one in parts[name]]
+        _write(groups, folder / GROUPS)
+        path = str(folder / GROUPS)
+    elif missing := [name for name in SPLITS if name not in marked]:
+        raise FairlabError(f"{path} has splits, but no group of the split {missing[0]}; mark some, or remove 'split'")
+    choosing = [group for group in groups if group.extra["split"] == "validation"]
+    _write([replace(one, extra={}) for one in choosing], folder / CHOOSING)
+    return path
+
+
+def _write(groups: Sequence[Group], file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{**one.extra, "id": one.id, "axis": one.axis, "versions": one.versions} for one in groups]
+    write_whole(file, "".join(json.dumps(row, default=str) + "\n" for row in rows))
+
+
+def _runs(wish: Wish, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the folders of finished trainings by method, and why other methods do not fit.
+
+    Raises:
+        FairlabError: No method fits.
+    """
+    runs, skipped = {}, {}
+    for k, name in enumerate(wish.methods, start=1):
+        print_escaped(f"trying {name} ({k} of {len(wish.methods)})")
+        try:
+            _train(wish, name, folder / TRIED / name)
+            runs[name] = str(folder / TRIED / name)
+        except FairlabError as error:
+            skipped[name] = str(error)
+    if not runs:
+        raise FairlabError(f"no method fits {wish.model}: {next(iter(skipped.values()), 'none was given')}")
+    return runs, skipped
+
+
+def _train(wish: Wish, method: str, folder: Path) -> None:
+    """Train a copy of the model with a method; nothing is measured."""
+    given = [f"scale={wish.scale}", f"method={method}", "data=groups", "benchmark=none"]
+    values: dict[str, Any] = {"model": wish.model, "data.path": wish.groups, "seed": wish.seed, "axis": wish.axis}
+    values["measure_before"] = False
+    if method == "ccd_linear" and wish.axis != GENDER:  # the further groups that it learns from are of gender
+        values |= {"method.short": None, "method.directions": []}
+    config = from_model(composed("train", given, values), [f"{key}=" for key in values])
+    record = Record(folder, plain_config(config), _command("train", given, values))
+    folder.mkdir(parents=True)
+    with accounted(record):
+        refuse_misfits("train", config, [f"{key}=" for key in values])
+        do_work("train", config, train_model, record)
+
+
+Evaluation = tuple[list[str], dict[str, Any]]  # choices and values of fairlab.evaluate
+
+
+def _choosing(wish: Wish, held_out: Path) -> Evaluation:
+    """Return the readings that choose: groups, association tests and pairs that no benchmark of a table has."""
+    of_gender = wish.axis == GENDER
+    values: dict[str, Any] = {
+        "benchmark.cced.sets": [str(held_out), *(["embedded/pronouns"] if of_gender else [])],
+        "benchmark.stsb.path": str(locate("glue/STS-B/train.tsv")),
+        "+benchmark.stsb.limit": PAIRS,
+        "limit": wish.limit,
+    }
+    values |= {"benchmark.seat.tests": [str(EMBEDDED / "associations.yaml")]} if of_gender else {}
+    return [f"benchmark=[cced,{'seat,' if of_gender else ''}stsb]"], values
+
+
+def _proving(wish: Wish) -> Evaluation:
+    """Return the readings that prove: the benchmarks of the axis, or those that were named."""
+    of_gender = wish.axis == GENDER
+    usual = ["cced", "seat", "bias_ir", "stsb"] if of_gender else ["cced", "stsb"]
+    names = [*(wish.benchmarks or usual)]
+    names += [] if wish.price.name in names else [wish.price.name]
+    test = "embedded" if wish.groups == OF_GENDER else wish.groups
+    sets = {"benchmark.cced.sets": [test, *(["winogender"] if of_gender else [])]} if "cced" in names else {}
+    return [f"benchmark=[{','.join(names)}]"], {**sets, "limit": wish.limit}
+
+
+def _evaluated(asked: Evaluation, models: Mapping[str, str], folder: Path) -> Record:
+    """Return the record of an evaluation of the models, the later ones compared with the first."""
+    chosen, values = asked[0], {"model": dict(models), **asked[1]}
+    config = composed("evaluate", chosen, values)
+    record = Record(folder, plain_config(config), _command("evaluate", chosen, values))
+    folder.mkdir(parents=True)
+    with composing(), accounted(record):
+        refuse_misfits("evaluate", config, [f"{key}=" for key in values])
+        do_work("evaluate", config, evaluate_models, record)
+    return record
+
+
+def _command(entry: str, chosen: Sequence[str], values: Mapping[str, Any]) -> str:
+    given = [f"{key}={written(value)}" for key, value in values.items() if value is not None]
+    return shlex.join(["python", "-m", f"fairlab.{entry}", *chosen, *given])
+
+
+def _remove_weights(folder: Path, names: Sequence[str]) -> None:
+    """Remove the models of methods that were not chosen; their records stay."""
+    for name in names:
+        for part in (MODEL, "checkpoints"):
+            shutil.rmtree(folder / TRIED / name / part, ignore_errors=True)
+
+
+def _export(proof: Record, label: str, folder: Path) -> None:
+    """Copy the chosen model, with a card that holds the readings before and after."""
+    run = Record.load(folder / TRIED / label)
+    phases = {ORIGINAL: "before", label: "after"}
+    run.readings = [replace(one, phase=phases[one.phase]) for one in proof.readings]
+    backbone = run.config["backbone"]
+    where = {key: backbone.get(key) for key in ("revision", "package", "gguf")}
+    card = model_card(run, licence_in(find_weights(backbone["name"], **where)))
+    with folder_replaced_when_written(folder / MODEL) as temporary:
+        shutil.copytree(folder / TRIED / label / MODEL, temporary, dirs_exist_ok=True)
+        (temporary / "README.md").write_text(card, encoding="utf-8")

@@ -1,0 +1,92 @@
+"""Outcome of mending: the answer, the judgements that it rests on, and the files of the mended model."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from fairlab.files import write_whole
+from fairlab.mend.judging import KeptUtility, MendJudgement
+from fairlab.record import Record
+from fairlab.reporting.citing import bibtex
+from fairlab.reporting.exports.exporting import export_results
+from fairlab.reporting.report import write_report
+
+ANSWER, MODEL, TRIED = "mend.json", "model", "tried"
+CHOSEN, PROVEN = "chosen_by", "measured"  # folders of the two evaluations
+
+
+@dataclass(frozen=True)
+class MendOutcome:
+    """Answer of ``fairlab mend``.
+
+    Attributes:
+        folder: Folder that everything is written to.
+        sentence: The answer.
+        tried: Judgements on the readings that choose, one per way of mending.
+        skipped: Ways of mending that do not fit the model or the data, with the reasons.
+        proof: Judgement of the chosen one on the readings that prove; None if none was chosen.
+        is_mended: Whether the chosen one mends the model on these too.
+    """
+
+    folder: Path
+    sentence: str
+    tried: list[MendJudgement]
+    skipped: dict[str, str] = field(default_factory=dict)
+    proof: MendJudgement | None = None
+    is_mended: bool = False
+
+    @property
+    def lines(self) -> list[str]:
+        """Return a line per way of mending."""
+        return [*(one.line for one in self.tried), *(f"{name}: not tried: {why}" for name, why in self.skipped.items())]
+
+    def save(self) -> None:
+        """Write the answer as JSON."""
+        content = {"sentence": self.sentence, "mended": self.is_mended, "tried": [asdict(one) for one in self.tried]}
+        content |= {"skipped": self.skipped, "proof": None if self.proof is None else asdict(self.proof)}
+        write_whole(self.folder / ANSWER, json.dumps(content, indent=1) + "\n")
+
+
+def concluded(
+    folder: Path,
+    name: str,
+    price: KeptUtility,
+    tried: list[MendJudgement],
+    skipped: dict[str, str],
+    proof: MendJudgement | None,
+) -> MendOutcome:
+    """Return the outcome with its answer.
+
+    Args:
+        folder: Folder of the outcome.
+        name: Name of the model.
+        price: Utility that may be lost.
+        tried: Judgements on the readings that choose.
+        skipped: Ways that were not tried, with the reasons.
+        proof: Judgement of the best on the readings that prove, or None if none was good enough.
+    """
+    if proof is None:
+        ways = (
+            f"of {len(tried)} ways none moves a reading towards fair beyond chance, moves none away, and keeps utility"
+        )
+        return MendOutcome(folder, f"Nothing here mends {name} at the price {price}: {ways}.", tried, skipped)
+    numbers = f"on readings that chose nothing, {proof.line.partition(': ')[2]}, where 100 % would be as before"
+    if proof.mends:
+        return MendOutcome(
+            folder, f"{proof.label} mends {name} at the price {price}: {numbers}.", tried, skipped, proof, True
+        )
+    sentence = f"Nothing here is shown to mend {name} at the price {price}: {proof.label} was chosen, but {numbers}."
+    return MendOutcome(folder, sentence, tried, skipped, proof)
+
+
+def publish(outcome: MendOutcome, proof: Record, others: Sequence[Record]) -> None:
+    """Put the answer on top of the report, and write report, citations and a record of Every Eval Ever."""
+    proof.provenance["answers"] = {"": {"sentence": outcome.sentence, "lines": outcome.lines}}
+    proof.save()
+    shutil.copyfile(write_report(proof), outcome.folder / "report.html")
+    write_whole(outcome.folder / "citation.bib", bibtex([*others, proof]))
+    export_results(proof, "eee", outcome.folder / "every_eval_ever")

@@ -1,0 +1,102 @@
+"""Mending of any model: what was given, checked, and the kind of model that it is for."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+
+from fairlab.audit.running import Settings
+from fairlab.checks.values import faults, nearest_known
+from fairlab.files import refuse_used
+from fairlab.mend.classifier import WAYS, ClassifierWish, mend_classifier
+from fairlab.mend.encoder import GENDER, METHODS, OF_GENDER, Wish, mend_encoder
+from fairlab.mend.judging import price_of
+from fairlab.mend.outcome import ANSWER, MendOutcome
+from fairlab.run.folders import OUTPUTS
+from fairlab.types import Count, FairlabError, Seed, Texts
+
+KEYS: dict[str, Any] = {
+    "axis": str | Texts,
+    "keep": str | None,
+    "methods": Texts | None,
+    "limit": Count | None,
+    "seed": Seed | None,
+    "output": str | Path | None,
+}
+OF_ENCODERS: dict[str, Any] = {
+    "groups": str | None,
+    "benchmarks": Texts | None,
+    "scale": Literal["quickstart", "paper"],
+}
+OF_CLASSIFIERS: dict[str, Any] = {
+    "field": str | Texts,
+    "label": str | Texts,
+    "group": str | Texts | None,
+    "labels": Sequence[str | int] | None,
+    "mode": Literal["syntax", "lexical"],
+}
+
+
+def mend_model(model: Any, given: Mapping[str, Any], data: Any = None) -> MendOutcome:
+    """Mend an encoder, or with labelled ``data`` a classifier, and write everything to a folder.
+
+    Args:
+        model: Name or folder of an encoder; or a classifier, as :func:`fairlab.audit` takes it.
+        given: Settings by name, those of ``KEYS`` and of the kind of model.
+        data: Labelled rows for a classifier, or None for an encoder.
+
+    Raises:
+        FairlabError: A setting does not exist or does not fit, or as the kinds of mending say.
+    """
+    values = {name: value for name, value in given.items() if value is not None}
+    known = KEYS | (OF_ENCODERS if data is None else OF_CLASSIFIERS)
+    for name in values:
+        if name not in known:
+            raise FairlabError(_unknown(name, known, data is None))
+    for sentence in chain.from_iterable(faults(name, value, known[name]) for name, value in values.items()):
+        raise FairlabError(sentence)
+    folder = Path(values.pop("output", OUTPUTS / "mend" / time.strftime("%Y-%m-%d_%H-%M-%S")))
+    refuse_used(folder, "give a new folder as output")
+    wish = _encoder_wish(model, values) if data is None else _classifier_wish(model, data, values)
+    fresh = not folder.exists()
+    try:
+        return mend_encoder(wish, folder) if isinstance(wish, Wish) else mend_classifier(wish, folder)
+    except FairlabError:
+        if fresh and not (folder / ANSWER).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _unknown(name: str, known: Mapping[str, Any], is_encoder: bool) -> str:
+    if is_encoder and name in OF_CLASSIFIERS:
+        return f"{name} is for a classifier, which needs data=FILE with labelled rows; give it, or leave {name} out"
+    return f"there is no key '{name}'{nearest_known(name, list(known))}; there are: {', '.join(known)}"
+
+
+def _encoder_wish(model: Any, values: dict[str, Any]) -> Wish:
+    axis = values.pop("axis", GENDER)
+    if not isinstance(axis, str):
+        raise FairlabError(f"an encoder is mended along one axis, not along {', '.join(axis)}; give one")
+    groups = values.pop("groups", OF_GENDER if axis == GENDER else None)
+    if groups is None:
+        raise FairlabError(
+            f"axis={axis} needs groups=FILE, counterfactual groups to learn from, as "
+            "fairlab.augment +augmentation=counterfactual_groups makes them"
+        )
+    price = price_of(values.pop("keep", "stsb:-0.5"), "stsb")
+    methods = tuple(values.pop("methods", METHODS))
+    return Wish(str(model), axis, price, groups, methods, **values)
+
+
+def _classifier_wish(model: Any, data: Any, values: dict[str, Any]) -> ClassifierWish:
+    price = price_of(values.pop("keep", "accuracy:-2"), "accuracy")
+    ways = values.pop("methods", WAYS)
+    if other := [way for way in ways if way not in WAYS]:
+        raise FairlabError(f"there is no way '{other[0]}' of mending a classifier; there are: {', '.join(WAYS)}")
+    axes = values.pop("axis", (GENDER,))
+    axes = [axes] if isinstance(axes, str) else list(axes)
+    return ClassifierWish(model, data, Settings(axis=axes, keep=-price.least, **values), price, ways)

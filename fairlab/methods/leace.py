@@ -1,0 +1,123 @@
+"""LEACE: the smallest linear change of embeddings after which no linear classifier tells attributes apart.
+
+Source: Belrose et al. 2023, "LEACE: Perfect linear concept erasure in closed form", theorem 4.2. Ours: the ridge, the
+covariance within groups, and a change without an offset, which no linear classifier can tell from one with it.
+Shape letters: G groups, V versions of a group, D embedding width.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.projection import project
+from fairlab.data.counterfactual import CounterfactualData, groups_of
+from fairlab.methods.base import Fitted, refuse_below
+from fairlab.types import FairlabError
+
+LEAST = 1e-8  # share of the largest covariance with an attribute below which a direction holds nothing of it
+
+
+class LEACE(Fitted):
+    """Method that erases attributes from embeddings by one matrix, in closed form.
+
+    After it, the mean embeddings of all attributes are equal on the training groups, which is equivalent to no linear
+    classifier doing better than a constant. Of all linear changes with this property it is the smallest, where
+    distances are measured by the covariance of the embeddings: that of all versions, or that within groups.
+
+    Args:
+        encoder: Backbone to debias, to which the matrix is added.
+        covariance: Which covariance weighs directions: ``classes``, of all versions, as published; or ``within``, of
+            the differences of versions from their group's mean, which are free of content.
+        neutral: Whether the neutral version is a class of its own.
+        ridge: Share of the mean eigenvalue that is added to every eigenvalue of the covariance, at least 0. It keeps
+            directions in which embeddings hardly vary from being changed much.
+        seed: Unused; the method is deterministic.
+
+    Raises:
+        FairlabError: A value is out of range; in ``fit``, if the data is not counterfactual groups, or if the versions
+            of all groups have the same embedding.
+    """
+
+    title = "linear concept erasure (LEACE)"
+    limits = (
+        "The matrix is part of the sentence-transformers model; hidden states read with transformers alone, and its "
+        "masked-LM head, are those of the original model. What is erased is linear, in texts like the training groups, "
+        "and of their attributes only."
+    )
+    citation = """@inproceedings{belrose2023leace,
+  title = {{LEACE}: Perfect linear concept erasure in closed form},
+  author = {Belrose, Nora and Schneider-Joseph, David and Ravfogel, Shauli and Cotterell, Ryan and Raff, Edward and
+    Biderman, Stella},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2023}
+}"""
+
+    def __init__(
+        self,
+        encoder: Backbone,
+        *,
+        covariance: Literal["classes", "within"],
+        neutral: bool,
+        ridge: float,
+        seed: int,
+    ) -> None:
+        refuse_below(0, ridge=ridge)
+        if covariance not in ("classes", "within"):
+            raise FairlabError(f"method.covariance must be classes or within, not '{covariance}'")
+        self.encoder = encoder
+        self.covariance = covariance
+        self.neutral = neutral
+        self.ridge = ridge
+        self.erased = 0
+
+    def fit(self, data: CounterfactualData) -> None:
+        """Compute the matrix on the training groups, and apply it to all further embeddings."""
+        groups = groups_of(data)["train"]
+        texts = [
+            text
+            for group in groups
+            for text in (group.texts if self.neutral else [group.versions[name] for name in group.attributes])
+        ]
+        versions_GVD = self.encoder.embed(texts, progress="embeddings of the versions").unflatten(0, (len(groups), -1))
+        matrix, self.erased = eraser(versions_GVD, within=self.covariance == "within", ridge=self.ridge)
+        project(self.encoder, matrix, general=True)
+
+    def facts(self) -> dict[str, object]:
+        """Return the number of erased dimensions, for the record in addition to the configuration."""
+        return super().facts() | {"dimensions_erased": self.erased}
+
+
+def eraser(versions_GVD: Tensor, *, within: bool, ridge: float) -> tuple[Tensor, int]:
+    """Return the matrix (D, D) that erases which version an embedding is of, and the number of erased dimensions.
+
+    The matrix is I - S^(1/2) U U^T S^(-1/2), where S is the covariance of embeddings with its ridge, and the columns of
+    U are an orthonormal basis of S^(-1/2) times the covariance of embeddings and classes. A pseudo-inverse stands for
+    directions without variance.
+
+    Args:
+        versions_GVD: Embeddings of the versions of every group, in the same order of versions.
+        within: Whether the covariance is of differences from a group's mean instead of the mean of all embeddings.
+        ridge: Share of the mean eigenvalue that is added to every eigenvalue.
+
+    Raises:
+        FairlabError: The versions do not differ in the mean.
+    """
+    versions = versions_GVD.double()
+    centred = versions - versions.mean(dim=(0, 1))
+    weighed = versions - versions.mean(dim=1, keepdim=True) if within else centred
+    flat = weighed.flatten(0, 1)
+    values, vectors = torch.linalg.eigh(flat.T @ flat / len(flat))
+    values = values.clamp(min=0.0) + ridge * values.mean()
+    known = values > values.max() * LEAST
+    root = (vectors * values.sqrt()) @ vectors.T
+    inverse = (vectors[:, known] / values[known].sqrt()) @ vectors[:, known].T
+    differences_VD = centred.mean(dim=0)
+    bases, strengths, _ = torch.linalg.svd(inverse @ differences_VD.T, full_matrices=False)
+    kept = bases[:, strengths > strengths.max() * 1e-6]
+    if not differences_VD.abs().max() > 0 or not len(kept.T):
+        raise FairlabError("the versions of all groups have the same embedding, so there is nothing to erase")
+    return (torch.eye(len(root), dtype=root.dtype) - root @ kept @ kept.T @ inverse).float(), kept.shape[1]

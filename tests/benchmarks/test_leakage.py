@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+import torch
+
+from fairlab.benchmarks.leakage import Leakage, leakage_quantities, probed
+from fairlab.types import FairlabError
+from tests.conftest import make_groups, row, write_rows
+
+
+class Vectors:
+    """A model whose embeddings hold the attribute on a line, on a ring, or not at all."""
+
+    def __init__(self, kind, seed=0):
+        self.kind, self.seed = kind, seed
+
+    def embed(self, texts, progress=""):
+        noise = np.random.default_rng(self.seed).normal(size=(len(texts), 6))
+        attribute = np.arange(len(texts)) % 2
+        if self.kind == "line":
+            noise[:, 0] += 4 * attribute
+        if self.kind == "ring":
+            noise[:, :2] *= (np.array([0.5, 4.0])[attribute] / np.linalg.norm(noise[:, :2], axis=1))[:, None]
+        return torch.from_numpy(noise.astype(np.float32))
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """Outcomes by what is planted; that of nothing is compared with that of a line."""
+    path = write_rows(tmp_path_factory.mktemp("groups") / "groups.jsonl", [row(group) for group in make_groups(120)])
+    benchmark = Leakage([str(path)], folds=3)
+    line = benchmark.measure(Vectors("line"))
+    return {
+        "line": line,
+        "ring": benchmark.measure(Vectors("ring")),
+        "none": benchmark.measure(Vectors("none"), line.items),
+    }
+
+
+def read(outcome):
+    return {reading.quantity: reading for reading in outcome.readings}
+
+
+def test_what_is_planted_is_found_by_the_probes_that_can_find_it(found):
+    line, ring, none = (read(found[kind]) for kind in ("line", "ring", "none"))
+    assert all(line[f"accuracy_{name}"].value > 0.85 for name in ("linear", "kernel", "neural"))
+    assert line["information_linear"].value > 0.7
+    assert ring["accuracy_linear"].value < 0.7 < 0.93 < ring["accuracy_kernel"].value
+    assert ring["information_linear"].value < 0.03
+    assert ring["information_kernel"].value > 0.7
+    assert all(none[f"accuracy_{name}"].low < 0.5 < none[f"accuracy_{name}"].high for name in ("linear", "kernel"))
+    assert none["accuracy_linear"].ideal == 0.5
+
+
+def test_versions_of_a_group_are_never_on_both_sides():
+    # Every group has a direction of its own: a probe that saw one version of a group would know the other.
+    groups = np.eye(30)[:, None, :].repeat(2, axis=1)
+    groups[:, 1] *= -1
+    values = probed(groups, 2, 0)
+    assert values[:, :, 0, 1].mean() < 0.7
+
+
+def test_values_by_hand():
+    values = np.zeros((2, 2, 3, 2), dtype=np.float32)
+    values[:, :, 0, 0] = [[0.5, 0.25], [1.0, 0.5]]
+    values[:, :, 0, 1] = [[1, 0], [1, 0]]
+    found = {one.name: one for one in leakage_quantities({"a": values})}
+    assert found["accuracy_linear"].value == 0.5
+    assert found["information_linear"].value == pytest.approx(1 + (-1 - 2 + 0 - 1) / 4)
+    assert found["accuracy_linear"].ideal == 0.5
+
+
+def test_before_and_after_are_paired(found):
+    change = {one.quantity: one for one in found["none"].comparisons}["accuracy_linear"]
+    assert change.difference < -0.3
+    assert change.p < 0.01
+
+
+def test_bad_input(tmp_path):
+    with pytest.raises(FairlabError, match=r"leakage\.folds must be at least 2, not 1"):
+        Leakage(["embedded"], folds=1)
+    path = write_rows(tmp_path / "few.jsonl", [row(group) for group in make_groups(5)])
+    (reason,) = Leakage([str(path)]).measure(Vectors("none")).not_run
+    assert reason.reason == "5 groups, and probes need at least 20"

@@ -1,0 +1,83 @@
+"""Whether a mended model counts as mended: by hand-made readings and changes."""
+
+import math
+
+import pytest
+
+from fairlab.mend.judging import best_of, judge_change, price_of
+from fairlab.record import Comparison, NotRun, Reading, Record
+from fairlab.types import FairlabError
+
+PRICE = price_of("stsb:-0.5", "stsb")
+
+
+def record_of(tmp_path, **values):
+    """A record in which ``after`` follows ``before``; each value is (before, after, adjusted p)."""
+    record = Record(tmp_path, {"seed": 0}, "")
+    for name, (before, after, p, *interval) in values.items():
+        unit, ideal = ("points", 100.0) if name == "stsb" else ("size", 0.0)
+        low, high = interval or (after - before, after - before)
+        one = {"benchmark": name, "subset": "all", "quantity": "q", "unit": unit, "n": 9, "headline": True}
+        record.readings += [
+            Reading(**one, value=value, ideal=ideal, low=value, high=value, phase=phase)
+            for phase, value in (("before", before), ("after", after))
+        ]
+        record.comparisons.append(
+            Comparison(**one, difference=after - before, low=low, high=high, p=p, p_holm=p, phase="after less before")
+        )
+    return record
+
+
+def judged(tmp_path, **values):
+    return judge_change(record_of(tmp_path, **values), "after", "before", PRICE)
+
+
+def test_a_fairer_model_of_kept_utility_mends(tmp_path):
+    found = judged(tmp_path, seat=(1.0, 0.5, 0.01), cced=(-0.5, 0.25, 0.2), stsb=(86.0, 85.9, 0.3, -0.4, 0.2))
+    assert found.mends
+    assert found.kept
+    assert not found.worse
+    assert (len(found.fairer), found.tested) == (1, 2)
+    assert found.remaining == pytest.approx(0.75 / 1.5)  # of the distances in the one unit
+    assert "stsb -0.10 [-0.40, +0.20], within the price; 50% of the distance left" in found.line
+
+
+@pytest.mark.parametrize(
+    ("seat", "stsb"),
+    [
+        ((1.0, 0.5, 0.06), (86, 86, 1.0)),  # chance could give it
+        ((1.0, 0.5, 0.01), (86, 85.9, 0.3, -0.6, 0.4)),  # the interval reaches below the price
+        ((0.5, -1.0, 0.01), (86, 86, 1.0)),  # turned over, and farther from 0
+    ],
+)
+def test_what_is_not_shown_does_not_mend(tmp_path, seat, stsb):
+    assert not judged(tmp_path, seat=seat, stsb=stsb).mends
+
+
+def test_one_reading_that_gets_worse_is_too_many(tmp_path):
+    found = judged(tmp_path, seat=(1.0, 0.1, 0.001), cced=(0.1, 0.2, 0.01), stsb=(86, 86, 1.0))
+    assert found.fairer
+    assert found.worse
+    assert not found.mends
+
+
+def test_the_best_leaves_least_among_those_that_mend(tmp_path):
+    little = judged(tmp_path, seat=(1.0, 0.9, 0.01), stsb=(86, 86, 1.0))
+    more = judged(tmp_path, seat=(1.0, 0.4, 0.01), stsb=(86, 86, 1.0))
+    dear = judged(tmp_path, seat=(1.0, 0.0, 0.01), stsb=(86, 70, 0.0))
+    assert best_of([little, dear, more]) is more
+    assert best_of([dear]) is None
+    assert math.isnan(judged(tmp_path, stsb=(86, 86, 1.0)).remaining)
+
+
+def test_utility_that_was_not_measured_is_said(tmp_path):
+    record = record_of(tmp_path, seat=(1.0, 0.5, 0.01))
+    record.not_run.append(NotRun("stsb", "dev", "there is no such file", "before"))
+    with pytest.raises(FairlabError, match=r"stsb was not measured.*there is no such file"):
+        judge_change(record, "after", "before", PRICE)
+
+
+@pytest.mark.parametrize("keep", ["stsb", "stsb:", "stsb:0.5", "stsb=-0.5", "mteb:-0.5", "accuracy:-2"])
+def test_a_wrong_price_is_one_sentence(keep):
+    with pytest.raises(FairlabError, match=r"stsb:-0\.5"):
+        price_of(keep, "stsb")

@@ -1,0 +1,147 @@
+"""``fairlab mend``: its command line, its page, and whole walks at a tiny size."""
+
+import hashlib
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import fairlab
+from fairlab.data.groups import read_groups
+from fairlab.mend import settings_in
+from fairlab.mend.encoder import SPLITS, prepared_groups
+from fairlab.mend.running import KEYS, OF_CLASSIFIERS, OF_ENCODERS
+from fairlab.types import FairlabError
+from tests.conftest import make_groups, row, write_rows
+
+PAGE = Path(__file__).parents[2] / "docs" / "mend.md"
+
+
+def test_a_command_line_names_the_model_first():
+    given = ["http://host/v1", "axis=[gender,race]", "keep=accuracy:-1", "data=a.csv", "limit=5"]
+    wanted = {"model": "http://host/v1", "axis": ["gender", "race"], "keep": "accuracy:-1", "data": "a.csv", "limit": 5}
+    assert settings_in(given) == wanted
+    assert settings_in(["model=minilm"]) == settings_in(["minilm"])
+    assert settings_in(["runs/a@b=c/mended.json"]) == {"model": "runs/a@b=c/mended.json"}
+
+
+def test_the_commands_of_the_page_are_read():
+    commands = re.findall(r"^python -m fairlab\.mend (.*)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert len(commands) >= 3
+    for command in commands:
+        values = settings_in(shlex.split(command))
+        of_kind = OF_CLASSIFIERS if values.pop("data", None) else OF_ENCODERS
+        assert set(values) - {"model"} <= {*KEYS, *of_kind}
+
+
+def test_groups_without_splits_are_split_and_no_text_is_in_two(tmp_path):
+    path = write_rows(tmp_path / "own.jsonl", [row(group) for group in make_groups(60)])
+    found = read_groups(prepared_groups(str(path), tmp_path / "out"))
+    by_split = {name: {one.id for one in found if one.extra["split"] == name} for name in SPLITS}
+    assert sum(map(len, by_split.values())) == 60
+    assert min(map(len, by_split.values())) >= 7
+    choosing = read_groups(str(tmp_path / "out" / "held_out.jsonl"))
+    assert {one.id for one in choosing} == by_split["validation"]
+    assert all("split" not in one.extra for one in choosing)
+
+
+def test_splits_of_which_one_is_missing_are_refused(tmp_path):
+    rows = [{**row(group), "split": SPLITS[k % 2]} for k, group in enumerate(make_groups(12))]
+    with pytest.raises(FairlabError, match="no group of the split test"):
+        prepared_groups(str(write_rows(tmp_path / "own.jsonl", rows)), tmp_path / "out")
+
+
+RUDE, KIND = ["rude", "vile", "foul", "mean"], ["kind", "calm", "warm", "neat"]
+
+
+def hashed(text):
+    return int(hashlib.md5(text.encode()).hexdigest(), 16) % 1000 / 1000
+
+
+def rated(count):
+    """Texts of two regions, labelled by a word with some error."""
+    rows = []
+    for k in range(count):
+        label = int(hashed(f"label {k}") < 0.5)
+        word = (RUDE if (hashed(f"word {k}") < 0.85) == bool(label) else KIND)[k % 4]
+        region = ["north", "south"][int(hashed(f"region {k}") < 0.5)]
+        who = ["He", "She", "My uncle", "My aunt"][k % 4]
+        rows.append({"text": f"{who} from the {region} was {word} on day {k}.", "label": label, "region": region})
+    return rows
+
+
+def harsh_on_the_south(texts):
+    """Probability of a rude text; 0.3 higher for the south."""
+    return [
+        0.15 + 0.4 * any(word in text for word in RUDE) + 0.3 * ("south" in text) + 0.1 * hashed(text[-9:])
+        for text in texts
+    ]
+
+
+@pytest.mark.slow
+def test_a_classifier_that_is_harsh_on_a_group_is_mended(tmp_path):
+    given = {"mode": "lexical", "group": "region", "output": tmp_path / "out"}
+    found = fairlab.mend(harsh_on_the_south, data=rated(1500), **given)
+    assert found.is_mended
+    way = found.outcome.proof.label
+    assert found.sentence.startswith(f"{way} mends the function harsh_on_the_south at the price accuracy:-2")
+    values = found.results.record.metrics()
+    assert values[f"{way}/audit/region/equalized_odds"] < 20 < 30 < values["plain/audit/region/equalized_odds"]
+    answer = json.loads((tmp_path / "out" / "mend.json").read_text())
+    assert answer["mended"]
+    assert answer["proof"]["kept"]
+    assert {"report.html", "citation.bib", "every_eval_ever", "mended.json"} <= {
+        path.name for path in (tmp_path / "out").iterdir()
+    }
+    assert fairlab.audit(found.model, rated(300), mode="lexical", group="region").sentence
+
+
+@pytest.mark.slow
+def test_a_fair_classifier_has_nothing_to_mend():
+    found = fairlab.mend(
+        lambda texts: [0.5 + 0.4 * hashed(text[-5:]) for text in texts], data=rated(400), mode="lexical"
+    )
+    assert found.sentence.startswith("Nothing here mends the function <lambda> at the price accuracy:-2")
+    with pytest.raises(FairlabError, match="there is no mended model"):
+        _ = found.model
+
+
+@pytest.mark.slow
+def test_an_encoder_is_tried_chosen_and_proven(tmp_path, tiny_folders, monkeypatch):
+    write_sts(tmp_path / "data" / "glue" / "STS-B")
+    monkeypatch.setenv("FAIRLAB_DATA", str(tmp_path / "data"))
+    groups = write_rows(tmp_path / "own.jsonl", [row(group) for group in make_groups(60)])
+    lexicon = write_lexicon(tmp_path / "pets.yaml")
+    given = {"groups": str(groups), "methods": ["sentence_debias", "ccd_linear"], "output": tmp_path / "out"}
+    found = fairlab.mend(str(tiny_folders["bert"]), str(lexicon), "stsb:-100", **given)
+    assert [one.label for one in found.outcome.tried] == ["sentence_debias", "ccd_linear"]
+    assert found.is_mended  # at that price, a projection closes the gap of the groups
+    assert found.model.embed(["he saw the boat"]).shape == (1, 32)
+    assert "| before |" in (found.folder / "model" / "README.md").read_text()
+    kept = {path.parent.name for path in (found.folder / "tried").glob("*/model")}
+    assert kept == {found.outcome.proof.label}
+    assert found.sentence in (found.folder / "report.html").read_text()
+
+
+def write_sts(folder):
+    """Two files of forty pairs, the more alike the higher their score."""
+    folder.mkdir(parents=True)
+    for name in ("train", "dev"):
+        head = "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore"
+        rows = [
+            f"{k}\ta\tb\t2000\t{k}\tc\td\tthe {name} boat {k} is here\tthe {name} boat {k * (k % 3)} is near\t{k % 6}"
+            for k in range(40)
+        ]
+        (folder / f"{name}.tsv").write_text("\n".join([head, *rows]) + "\n")
+
+
+def write_lexicon(path):
+    """A lexicon of another axis with the attributes of the groups."""
+    words = "pets: [[n, dog, cat]]"
+    path.write_text(
+        f"axis: gender\nattributes: [man, woman]\nwords: {{{words}}}\nsources: {{pets: made up}}\n"
+        "polysemous: {dog: the verb}\n"
+    )
+    return path
