@@ -1,22 +1,16 @@
-"""The study of subgroups' thresholds and the picture on the ensemble page."""
+"""What the ensemble's scores are taught by, and what a language model made of seeds."""
 
 from __future__ import annotations
 
 import json
+import random
 
-import numpy as np
 import pytest
 
-from experiments.ensemble import injection, picture
-from experiments.ensemble.postprocessing import NOBODY, folds, measured, of_subgroups, one_threshold, pooled
-from experiments.ensemble.teach import measured_copies
+from experiments.ensemble import injection, teach
+from experiments.ensemble.sentences import PARTS, SHARES, is_held_out, sentences
 from fairlab.data.safety_readers import read_safety
-from fairlab.data.safety_texts import SafetyText
 from fairlab.files import sha256
-
-
-def test_the_picture_is_that_of_the_records():
-    assert picture.picture() == picture.FILE.read_text(encoding="utf-8")
 
 
 def test_what_a_language_model_made_is_counted(tmp_path):
@@ -44,55 +38,36 @@ def test_what_a_language_model_made_is_counted(tmp_path):
     assert (tmp_path / "sheet.csv").read_text(encoding="utf-8").count("My Muslim friend") == 3
 
 
-def test_a_threshold_is_chosen_on_the_validation_fold_and_applied_to_the_test_fold():
-    division = np.array([0, 0, 1, 1, 1, 1, 2, 2])
-    truth = np.array([0, 1, 0, 1, 0, 1, 0, 1])
-    validation = np.array([9, 9, 0.1, 0.6, 0.2, 0.7, 9, 9])
-    test = np.array([0.5, 0.65, 9, 9, 9, 9, 9, 9])
-    first = next(folds(division, validation, test))
-    assert first.test.tolist() == (division == 0).tolist()
-    assert first.validation.tolist() == (division == 1).tolist()
-    assert one_threshold(first, truth)[first.test].tolist() == [0, 1]  # from 0.6 on
-
-
-def test_what_labels_give_is_counted_by_hand():
-    texts = [
-        SafetyText("a", "1", "Religion:Islam", {"hate": 1}),
-        SafetyText("b", "1", "Religion:Judaism", {"hate": 1}, seed=False),
-        SafetyText("c", "2", "Religion:Islam", {"hate": 0}),
-        SafetyText("d", "2", "Religion:Judaism", {"hate": 0}, seed=False),
-        SafetyText("e", "3", "", {"hate": 0}),
-    ]
-    found = measured(np.array([1, 0, 0, 0, 1]), np.array([1, 1, 0, 0, 0]), texts)
-    assert found == {"recall": 1.0, "false_positive_rate": 0.5, "flip_rate": 50.0, "equalised_odds_gap": 1.0}
-
-
-def test_a_subgroup_with_one_label_goes_with_the_texts_about_nobody():
-    told = pooled(["a", "a", "b", "b", NOBODY], np.array([0, 1, 1, 0, 0]), np.array([True, True, True, False, True]))
-    assert told.tolist() == ["a", "a", NOBODY, NOBODY, NOBODY]
-
-
-def test_fairlearn_gives_each_subgroup_its_own_threshold():
-    pytest.importorskip("fairlearn", reason="the extra audit is not installed")
-    groups, truth = ["a"] * 40 + ["b"] * 40, np.array([0, 1] * 40)
-    scores = truth * 0.2 + np.repeat([0.1, 0.6], 40)
-    division = np.tile(np.repeat([0, 1, 2, 3], 10), 2)
-    first = next(folds(division, scores, scores))
-    for constraint in ("false_positive_rate_parity", "equalized_odds"):
-        labels = of_subgroups(constraint, groups, 0)(first, truth)
-        assert labels[first.test].tolist() == truth[first.test].tolist()
-    assert one_threshold(first, truth)[first.test].tolist() != truth[first.test].tolist()
-
-
 @pytest.mark.data
 @pytest.mark.slow
 def test_nothing_is_taught_by_a_copy_of_a_measured_text(data_folder):
     def plain(texts):
         return {" ".join(text.casefold().split()) for text in texts}
 
-    for name in ("hate_speech_offensive", "olid_training"):
-        texts, copies = read_safety(name), measured_copies(name)
-        taught = plain(text.text for text, copy in zip(texts, copies, strict=True) if not copy)
-        for of in ("counterfactual_safety", "hatecheck", "bias_madlibs", "olid"):
-            assert not taught & plain(text.text for text in read_safety(of)), of
-        assert copies.sum() < 0.05 * len(texts)
+    taught, held_out = teach.taught_texts(random.Random(0))
+    for of in ("counterfactual_safety", "hatecheck", "bias_madlibs", "olid"):
+        measured = plain(text.text for text in read_safety(of))
+        for texts in (*taught.values(), *held_out.values()):
+            assert not measured & plain(text.text for text in texts), of
+    assert {name: len(texts) for name, texts in taught.items()} == {
+        "sentences": 5_986,
+        "hate_speech_offensive": 1_998,
+        "olid_training": 1_500,
+    }
+
+
+def test_a_sentence_is_hateful_where_something_hostile_is_said_of_a_group_and_not_denied():
+    found = sentences(3_000, 1)
+    kinds = {kind: {text.labels["hate"] for text in found if text.kind == kind} for kind in SHARES}
+    assert {kind for kind, labels in kinds.items() if labels == {1}} == {"hostile", "denied_good"}
+    assert all(labels == {0} for kind, labels in kinds.items() if kind not in ("hostile", "denied_good"))
+    assert not any("{" in text.text for text in found)
+    assert found == sentences(3_000, 1)
+
+
+def test_held_out_sentences_have_parts_of_their_own():
+    for kind in ("groups", "hostile", "denying", "denied_good", "kind"):
+        held = {part for part in PARTS[kind] if is_held_out(part)}
+        assert 0 < len(held) < len(PARTS[kind]) / 2, kind
+    texts = " ".join(text.text.casefold() for text in sentences(2_000, 2))
+    assert not [group for group in PARTS["groups"] if is_held_out(group) and f" {group.casefold()} are" in texts]

@@ -12,8 +12,6 @@ import pytest
 from experiments.shared.annotator_agreement import annotator_agreement
 from fairlab.backbones.loading import EMBEDDED, find_weights
 from fairlab.benchmarks.perturber import PerturberQuality
-from fairlab.methods.safety_ensemble.exported.trust import load_fitted
-from fairlab.methods.safety_ensemble.forest import SafetyEnsemble
 from fairlab.methods.safety_ensemble.sources.bilstm import BiLSTM
 from fairlab.methods.safety_ensemble.sources.profanity import Profanity
 from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
@@ -50,25 +48,6 @@ def loggers(tmp_path):
     build_loggers({"wandb": WANDB}, Record(tmp_path, {}, ""), None)
 
 
-def ensemble(_):
-    SafetyEnsemble(
-        [],
-        harms=[],
-        kind="forest",
-        trees=1,
-        baseline_leaf=1,
-        leaf=1,
-        penalty=None,
-        most_lost=1.0,
-        pairing=[],
-        rivals=[],
-        target=None,
-        reweighting={},
-        cache=None,
-        seed=0,
-    )
-
-
 def perturber(_):
     PerturberQuality(path=None, paths=["x"], axes=[], limit=None, format=None)
 
@@ -80,8 +59,6 @@ USES = {
     "profanity": ("profanity_check", "safety", lambda _: Profanity()),
     "sentiment": ("vaderSentiment", "safety", lambda _: Sentiment()),
     "BiLSTMs": ("h5py", "safety", lambda folder: BiLSTM(package="tox_block", folder=str(folder))),
-    "a new ensemble": ("skops", "safety", ensemble),
-    "an exported ensemble": ("skops", "safety", lambda folder: load_fitted(folder / "hate.skops")),
     "BLEU": ("sacrebleu", "metrics", lambda _: bleu_counts(["a"], ["a"])),
     "ROUGE": ("rouge_score", "metrics", lambda _: rouge_2(["a"], ["a"])),
     "agreement": ("sacrebleu", "metrics", lambda _: annotator_agreement([["a", "a"]])),

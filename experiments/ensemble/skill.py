@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from experiments.ensemble.tables import HARMS, cell, over_seeds, records_of
+from experiments.ensemble.tables import HARMS, SKILL, cell, over_seeds, records_of
 from experiments.rendering import markdown
 from fairlab.record import Reading
 
-SKILL = "skill"  # folder of the runs of the present default
 SETS = {
     "test folds": "safety",
     "HateCheck": "safety_hatecheck",

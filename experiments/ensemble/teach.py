@@ -1,11 +1,12 @@
-"""Teach the linear scores of a sentence encoder on labelled tweets, and write them.
+"""Teach adapters of MiniLM and linear scores of its vectors, and write both, and sentences to train ensembles on.
 
-``python -m experiments.ensemble.teach OUTPUT [--encoder ENCODER] [--vectors FOLDER]``
+``python -m experiments.ensemble.teach FOLDER [--encoder ENCODER] [--adapters FILE] [--vectors FOLDER]``
 
-The texts are those of Davidson et al. 2017 and of the part of OLID that is not kept for benchmarks, without near copies
-of the counterfactual seeds and of OLID's kept part; nothing is taught by HateCheck or the madlibs. A score is the log
-odds of a logistic regression on the vectors, or a principal component of them. FOLDER keeps finished vectors, so that a
-killed command goes on.
+The texts are sentences put together from parts (``sentences.yaml``), tweets of Davidson et al. 2017, and tweets of the
+part of OLID that is not kept for benchmarks, without near copies of any text that is measured on; nothing is taught by
+HateCheck or the madlibs. A share of each is left for validation. A score is the log odds of a logistic regression on
+the vectors, or a principal component of them. With ``--vectors``, finished vectors are kept there.
+Another encoder is taught linear scores alone, without adapters; ``--adapters`` takes finished ones.
 
 Shape letters: N texts, D vector components, F scores.
 """
@@ -13,25 +14,38 @@ Shape letters: N texts, D vector components, F scores.
 from __future__ import annotations
 
 import argparse
+import json
+import random
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
+from experiments.ensemble.adapt import adapt
+from experiments.ensemble.sentences import sentences
 from fairlab.data.near_copies import copies_of
-from fairlab.data.published.download import locate
-from fairlab.data.safety_readers import READERS, kept_for_benchmarks, read_safety
+from fairlab.data.safety_readers import read_safety
+from fairlab.data.safety_texts import SafetyText
+from fairlab.files import write_whole
 from fairlab.methods.safety_ensemble.sources.linear_scores import LinearScores, write_linear
-from fairlab.methods.safety_ensemble.sources.policy import MINILM, PolicySimilarity
+from fairlab.methods.safety_ensemble.sources.policy import ADAPTERS, LINEAR, MINILM, PolicySimilarity
 from fairlab.rewriting.identities import Identities
 
 Array = NDArray[np.float64]
-COMPONENTS = 64
-AT_ONCE = 1_000  # texts between two writes
+Texts = dict[str, list[SafetyText]]
+COMPONENTS = 32
 PENALTY = 1.0  # scikit-learn's C
-DAVIDSON, OLID = "hate_speech_offensive", "olid_training"
-MEASURED = ("counterfactual_safety", "olid")
+SEED, OF_SENTENCES = 0, 5  # seeds of the order of texts and batches, and of the sentences to teach by
+SENTENCES, DAVIDSON, OLID = "sentences", "hate_speech_offensive", "olid_training"
+TAUGHT = {SENTENCES: 6_000, DAVIDSON: 2_000, OLID: 1_500}  # texts, before near copies are left out
+VALIDATED = {SENTENCES: 400, DAVIDSON: 500, OLID: 700}
+OF_ENSEMBLE = (1_600, 7)  # number and seed of the sentences to train ensembles on
+MEASURED = ("counterfactual_safety", "olid", "hatecheck", "bias_madlibs")
 
 
 def main() -> None:
@@ -39,34 +53,74 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output", type=Path)
     parser.add_argument("--encoder", default=MINILM)
-    parser.add_argument("--vectors", type=Path, default=Path("outputs/vectors"))
+    parser.add_argument("--adapters", type=Path)
+    parser.add_argument("--vectors", type=Path)
     given = parser.parse_args()
-    source = PolicySimilarity(encoder=given.encoder)
-    vectors = {name: _vectors(source, name, given.vectors) for name in (DAVIDSON, OLID)}
-    free = {name: ~measured_copies(name) for name in vectors}
-    labelled = {score: (name, truth[free[name]]) for score, (name, truth) in labels().items()}
-    vectors = {name: of[free[name]] for name, of in vectors.items()}
-    write_linear(taught(vectors, labelled, source.encoder_sha256), given.output)
-    print(f"{given.output}: scores of {sum(map(len, vectors.values())):,} texts")
+    torch.manual_seed(SEED)
+    rng = random.Random(SEED)
+    texts, held_out = taught_texts(rng)
+    file = given.adapters
+    if file is None and given.encoder == MINILM:
+        file = given.output / f"{ADAPTERS}.safetensors"
+        adapt(PolicySimilarity().backbone, texts, rng, file)
+    source = PolicySimilarity(encoder=given.encoder, adapters=None if file is None else str(file))
+    vectors = {name: _vectors(source, name, some, given.vectors) for name, some in texts.items()}
+    scores = taught(vectors, labels(texts), source.encoder_sha256)
+    write_linear(scores, given.output / f"{LINEAR}.safetensors")
+    write_sentences(given.output / "sentences.jsonl")
+    for name, some in held_out.items():
+        found = scores.scores(source.vectors([text.text for text in some]))[:, : -COMPONENTS or None]
+        names = scores.outputs[: found.shape[1]]
+        truth = [text.labels["hate"] for text in some]
+        shown = (f"{score} {roc_auc_score(truth, column):.3f}" for score, column in zip(names, found.T, strict=True))
+        print(f"{name}: AUC of hate by {', '.join(shown)}")
 
 
-def measured_copies(name: str) -> NDArray[np.bool_]:
-    """Return which texts of a dataset are near copies of texts that are measured on, (N,)."""
+def taught_texts(rng: random.Random) -> tuple[Texts, Texts]:
+    """Return the texts to teach by, about as many of each kind of label, and texts for validation, by dataset."""
+    taught, held_out = {}, {}
+    taught[SENTENCES] = unmeasured(sentences(TAUGHT[SENTENCES], OF_SENTENCES))
+    held_out[SENTENCES] = unmeasured(sentences(VALIDATED[SENTENCES], SEED + 1, held_out=True))
+    tweets = {name: unmeasured(read_safety(name)) for name in (DAVIDSON, OLID)}
+    for name, some in tweets.items():
+        rng.shuffle(some)
+        held_out[name] = some[: VALIDATED[name]]
+        kinds: dict[tuple[int, int], list[SafetyText]] = {}
+        for text in some[VALIDATED[name] :]:
+            kinds.setdefault((text.labels["hate"], text.labels["toxicity"]), []).append(text)
+        taught[name] = [text for of in kinds.values() for text in of[: TAUGHT[name] // len(kinds)]]
+    return taught, held_out
+
+
+def write_sentences(file: Path) -> None:
+    """Write distinct sentences that ensembles are trained on, of parts that the scores were not taught by."""
+    found = {text.text: text.labels for text in unmeasured(sentences(*OF_ENSEMBLE, held_out=True))}
+    rows = [{"text": text, "key": str(k), "labels": dict(labels)} for k, (text, labels) in enumerate(found.items())]
+    write_whole(file, "".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def unmeasured(texts: Sequence[SafetyText]) -> list[SafetyText]:
+    """Return the texts that are no near copies of texts that are measured on."""
     measured = [text.text for of in MEASURED for text in read_safety(of)]
-    return copies_of([text.text for text in read_safety(name)], measured, Identities())
+    copies = copies_of([text.text for text in texts], measured, Identities())
+    return [text for text, copy in zip(texts, copies, strict=True) if not copy]
 
 
-def labels() -> dict[str, tuple[str, NDArray[np.bool_]]]:
-    """Return the taught labels by score: the name of the texts, and a label for each text, (N,)."""
-    tweets = read_safety(DAVIDSON)
-    hate, toxic = (np.array([text.labels[name] == 1 for text in tweets]) for name in ("hate", "toxicity"))
-    lines = locate(READERS[OLID][0]).read_bytes().decode("utf-8", errors="replace").splitlines()[1:]
-    rows = [cells for line in lines if not kept_for_benchmarks((cells := line.split("\t"))[1])]
-    of_olid = {"offensive": (2, "OFF"), "targeted": (3, "TIN"), "at_group": (4, "GRP"), "at_person": (4, "IND")}
-    found = {"hate": (DAVIDSON, hate), "toxicity": (DAVIDSON, toxic)}
-    for name, (column, label) in of_olid.items():
-        found[name] = (OLID, np.array([cells[column] == label for cells in rows]))
-    return found
+def labels(texts: Texts) -> dict[str, tuple[str, NDArray[np.bool_]]]:
+    """Return the taught labels by score: the name of the texts, empty for all of them, and a label for each text."""
+    found = {
+        "hostility": (SENTENCES, "hate"),
+        "hate": (DAVIDSON, "hate"),
+        "toxicity": (DAVIDSON, "toxicity"),
+        "offensive": (OLID, "toxicity"),
+        "at_group": (OLID, "hate"),
+        "any_hate": ("", "hate"),
+    }
+    every = [text for some in texts.values() for text in some]
+    return {
+        score: (of, np.array([text.labels[label] == 1 for text in (texts[of] if of else every)]))
+        for score, (of, label) in found.items()
+    }
 
 
 def taught(vectors: dict[str, Array], labelled: dict[str, tuple[str, NDArray[np.bool_]]], encoder: str) -> LinearScores:
@@ -77,28 +131,25 @@ def taught(vectors: dict[str, Array], labelled: dict[str, tuple[str, NDArray[np.
         labelled: Labels by score, see :func:`labels`.
         encoder: SHA-256 of the encoder's weights.
     """
-    from sklearn.decomposition import PCA
-    from sklearn.linear_model import LogisticRegression
-
-    heads = [LogisticRegression(C=PENALTY, max_iter=2000).fit(vectors[of], truth) for of, truth in labelled.values()]
-    found = PCA(COMPONENTS, svd_solver="full").fit(np.concatenate(list(vectors.values())))
+    every = np.concatenate(list(vectors.values()))
+    of = {**vectors, "": every}
+    heads = [LogisticRegression(C=PENALTY, max_iter=2000).fit(of[name], truth) for name, truth in labelled.values()]
+    found = PCA(COMPONENTS, svd_solver="full").fit(every)
     names = [f"component_{k}" for k in range(1, COMPONENTS + 1)]
     weights = np.concatenate([*(head.coef_ for head in heads), found.components_]).T
     intercepts = np.concatenate([*(head.intercept_ for head in heads), -found.components_ @ found.mean_])
     return LinearScores((*labelled, *names), weights, intercepts, encoder)
 
 
-def _vectors(source: PolicySimilarity, name: str, folder: Path) -> Array:
-    texts: Sequence[str] = [text.text for text in read_safety(name)]
-    folder = folder / source.encoder_sha256[:12]
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = []
-    for start in range(0, len(texts), AT_ONCE):
-        file = folder / f"{name}_{start:06}.npy"
-        if not file.exists():
-            np.save(file, source.vectors(texts[start : start + AT_ONCE]))
-        parts.append(np.load(file))
-    return np.concatenate(parts)
+def _vectors(source: PolicySimilarity, name: str, texts: Sequence[SafetyText], folder: Path | None) -> Array:
+    file = folder / f"{source.encoder_sha256[:12]}_{name}.npy" if folder else None
+    if file and file.exists():
+        return np.asarray(np.load(file))
+    found = source.vectors([text.text for text in texts])
+    if file:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        np.save(file, found)
+    return found
 
 
 if __name__ == "__main__":

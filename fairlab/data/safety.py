@@ -33,6 +33,7 @@ class SafetyData(TrainingData):
         name: name of the dataset, one of :data:`READERS`.
         path: path of the dataset's file; None takes the one that comes with fairlab or is below ``FAIRLAB_DATA``.
         held_out: names of further datasets, not used for training or model selection.
+        always_trained: names of further datasets whose texts are in every training part, and are never measured.
         folds: number of folds, at least three; each is the test set of one model, and the validation set of another.
         repeats: number of independent divisions of the data into folds.
         seed: seed of the divisions.
@@ -40,7 +41,7 @@ class SafetyData(TrainingData):
         augmentation: augmentation that makes the versions; None uses only the texts that the data holds.
 
     Attributes:
-        texts: the seeds, then the versions made from them.
+        texts: the seeds, the versions made from them, and the texts that are always trained on.
         subgroups: subgroups by identity category, of the augmentation.
         identities: names of the lexicons of these categories.
         others: the texts of every held-out dataset.
@@ -61,6 +62,7 @@ class SafetyData(TrainingData):
         folds: int,
         repeats: int,
         seed: int,
+        always_trained: Sequence[str] = (),
         columns: Mapping[str, Any] | None = None,
         augmentation: SubgroupAugmentation | None,
     ) -> None:
@@ -83,11 +85,16 @@ class SafetyData(TrainingData):
         if (count := len(set(self.groups.values()))) < folds:
             raise FairlabError(f"{name} has {count} sets that are no copies, for {folds} folds; lower data.folds")
         self.made = made_of(seeds, augmentation) if augmentation else []
-        self.texts = [*seeds, *self.made]
+        self.always = [
+            replace(text, key=f"{other} {text.key}") for other in always_trained for text in read_safety(other)
+        ]
+        self.texts = [*seeds, *self.made, *self.always]
         self.others = {other: read_safety(other) for other in held_out}
 
     def division(self, repeat: int) -> NDArray[np.int64]:
-        """Return the fold of every text (N,); sets with near copies of each other share a fold.
+        """Return the fold of every text (N,), -1 for one that is always trained on.
+
+        Sets with near copies of each other share a fold.
 
         Groups of sets are drawn in a random order, and each goes to the fold that holds the fewest sets.
         """
@@ -98,7 +105,7 @@ class SafetyData(TrainingData):
         for group in order:
             fold[group] = held.index(min(held))
             held[fold[group]] += sizes[group]
-        return np.array([fold[self.groups[text.key]] for text in self.texts])
+        return np.array([fold[self.groups[text.key]] if text.key in self.groups else -1 for text in self.texts])
 
     def harms(self) -> list[str]:
         """Return the harms that the texts are labelled for, those of table 1 first."""
@@ -107,7 +114,7 @@ class SafetyData(TrainingData):
 
     def facts(self) -> dict[str, object]:
         """Return the facts for the record: content hash, sizes, and the number of versions made for each subgroup."""
-        seeds = [text for text in self.texts if text.seed]
+        seeds = [text for text in self.texts if text.seed and text.key in self.groups]
         return {
             "path": self.path or READERS[self.name][0],
             "sha256": _digest([*self.texts, *(text for texts in self.others.values() for text in texts)]),
@@ -115,6 +122,7 @@ class SafetyData(TrainingData):
             "seeds": len(seeds),
             "seeds_with_a_subgroup": sum(bool(text.subgroup) for text in seeds),
             "seeds_with_versions": len({text.key for text in self.made}),
+            "always_trained": len(self.always),
             "versions": dict(Counter(text.subgroup for text in self.made)),
             "versions_left_out": self._left_out(seeds) if self.made else 0,
             "unsafe_seeds": {harm: sum(text.labels.get(harm, 0) for text in seeds) for harm in self.harms()},

@@ -179,4 +179,5 @@ READERS: dict[str, tuple[str, Callable[[Path], Iterator[SafetyText]]]] = {
     "hate_speech_offensive": ("hate_speech_offensive/labeled_data.csv", _tweets),
     OWN: ("", read_own),
     "embedded/safety": ("safety.jsonl", read_own),
+    "embedded/sentences": ("sentences.jsonl", read_own),
 }

@@ -127,7 +127,6 @@ def _hashes(folder: Path, description: Mapping[str, Any]) -> dict[str, str]:
     models: dict[str, str] = {}
     for entry in description["harms"].values():
         models |= {entry["file"]: entry["sha256"]}
-        models |= {entry["arrays"]: entry["arrays_sha256"]} if "arrays" in entry else {}
     return {DESCRIPTION: sha256(folder / DESCRIPTION), **models}
 
 

@@ -194,3 +194,15 @@ def test_a_made_folder_is_read_with_its_versions(tmp_path):
     assert texts[3].text == "A Hindu baker."
     assert texts[3].subgroup == "Religion:Hinduism"
     assert made_of(texts, Identity()) == []  # a set that has its versions gets no more
+
+
+def test_texts_that_are_always_trained_on_are_in_no_fold():
+    plain, more = sample(), sample(always_trained=["embedded/sentences"])
+    added = len(more.texts) - len(plain.texts)
+    assert added == more.facts()["always_trained"] == 1_433
+    for repeat in range(2):
+        division = more.division(repeat)
+        assert (division[-added:] == -1).all()
+        assert division[:-added].tolist() == plain.division(repeat).tolist()
+    assert more.facts()["seeds"] == plain.facts()["seeds"]
+    assert more.harms() == ["hate", *plain.harms()]

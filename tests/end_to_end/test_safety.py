@@ -49,7 +49,7 @@ def test_a_run_and_scores_of_new_texts(run, tmp_path):
     row = next(line for line in card.splitlines() if line.startswith("| toxicity | "))
     assert row.split(" | ")[3].split()[0] == f"{recall:.3g}"
     assert {"toxicity_religion", "`3.3.2`"} <= {cell for line in card.splitlines() for cell in line.split(" ")}
-    assert sha256(folder / "model" / "toxicity.skops") in card
+    assert sha256(folder / "model" / "toxicity.safetensors") in card
     assert "![toxicity](reliability-toxicity.svg)" in card
     ElementTree.parse(folder / "model" / "reliability-toxicity.svg")
     assert str(folder).encode() not in b"".join(path.read_bytes() for path in (folder / "model").glob("*.*"))
@@ -102,7 +102,7 @@ def test_paper_scale_takes_34_stored_scores_and_data_of_eleven_harms(run, tmp_pa
     assert len(features) == 34
     assert features[:7] == [*(f"detoxify.{name}" for name in DETOXIFY), "second.sensitive_topic"]
     assert {f"after/safety/{harm}/average_precision" for harm in ELEVEN} <= set(record.metrics())
-    assert sorted(path.stem for path in (folder / "model").glob("*.skops")) == sorted(ELEVEN)
+    assert sorted(path.stem for path in (folder / "model").glob("*.safetensors")) == sorted(ELEVEN)
     (tmp_path / "scores" / "third.csv").unlink()
     plan = run(*given, "dry_run=true", "calibrate=false")
     missing = [line for line in plan.stdout.splitlines() if "MISSING" in line]

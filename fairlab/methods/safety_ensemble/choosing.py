@@ -28,7 +28,7 @@ class Compared:
     Args:
         texts: Texts to score, N in number.
         harm: Name of the harm.
-        folds: Fold of each text, (R, N); scores of one fold of a repeat come from one model.
+        folds: Fold of each text, (R, N), -1 for one without a score; scores of a repeat's fold come from one model.
         baseline: Calibrated scores of the baseline, (R, N).
         scores: Calibrated scores (R, N) by the name of the setting.
     """
@@ -42,7 +42,7 @@ class Compared:
         scores: Mapping[str, Array],
     ) -> None:
         self.truth = np.array([text.labels.get(harm, -1) for text in texts])
-        self.seeds = np.array([text.seed for text in texts]) & (self.truth >= 0)
+        self.seeds = np.array([text.seed for text in texts]) & (self.truth >= 0) & (folds[0] >= 0)
         self.place, _ = set_numbers([text.key if text.subgroup else None for text in texts])
         self.folds, self.baseline, self.scores = folds, baseline, scores
 

@@ -30,7 +30,7 @@ from fairlab.methods.safety_ensemble.strengths import choose, pareto_front
 from fairlab.methods.safety_ensemble.thresholds import ThresholdTarget, read_target, threshold
 from fairlab.methods.safety_ensemble.views import RIVALS, Views, seen
 from fairlab.rewriting.identities import SUBGROUPS
-from fairlab.types import FairlabError, Texts, need_extra
+from fairlab.types import FairlabError, Texts
 
 CALIBRATED, UNCALIBRATED = 0, 1
 OTHERS = "others"  # key of the strengths for harms without their own
@@ -134,7 +134,6 @@ class SafetyEnsemble:
             raise FairlabError(f"method.rivals may be {', '.join(RIVALS)}, not {unknown[0]}")
         if any(not weight >= 0 for weight in pairing):
             raise FairlabError(f"method.pairing must hold weights of at least 0, not {list(pairing)}")
-        need_extra("safety", "the export of a safety ensemble", "skops")  # checked before an hour's training, not after
         self.sources = Sources(sources, cache=cache)
         if inputs not in (None, len(self.sources.features)):
             raise FairlabError(
@@ -377,9 +376,9 @@ class SafetyEnsemble:
             calibrated = {harm: scores[CALIBRATED] for harm, scores in rows.scores[name].items()}
             uncalibrated = {harm: scores[UNCALIBRATED] for harm, scores in rows.scores[name].items()}
             own = folds if name in ("test", "validation") else np.zeros((len(folds), len(texts)), dtype=np.int64)
-            predicted[name] = Predicted(texts, own, calibrated, uncalibrated)
+            predicted[name] = Predicted(texts, own, calibrated, uncalibrated).only(np.flatnonzero(own[0] >= 0).tolist())
         contributions = {harm: np.mean(found, axis=0) for harm, found in rows.contributions.items()}
-        return Judged(predicted, self.sources.features, features, contributions)
+        return Judged(predicted, self.sources.features, features[folds[0] >= 0], contributions)
 
 
 def _labels(texts: Sequence[SafetyText], harm: str) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.methods.safety_ensemble.calibration import calibrated
-from fairlab.methods.safety_ensemble.exported.arrays import ForestArrays, RegressionArrays
+from fairlab.methods.safety_ensemble.exported.arrays import Fitted
 
 Array = NDArray[np.float64]
 LEAST = 1e-6  # lower bound of a probability before its logit is taken
@@ -53,7 +53,7 @@ def _probabilities(pipeline: Any, features: Array) -> Array:
 
     A forest is evaluated without the checks and the job per tree, which would take longer than the evaluation.
     """
-    if isinstance(pipeline, ForestArrays | RegressionArrays):
+    if isinstance(pipeline, Fitted):
         return pipeline.probabilities(features)
     if type(pipeline[-1]).__name__ != "RandomForestClassifier":
         return np.asarray(pipeline.predict_proba(features)[:, 1])

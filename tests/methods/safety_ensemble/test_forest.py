@@ -170,3 +170,16 @@ def test_what_cannot_train_is_told_without_scoring(tmp_path):
     with stored.open("a") as lines:
         csv.writer(lines).writerow([texts.texts[-1].text, 0.1])
     ensemble(sources=[Biased(), StoredScores(path=str(stored))]).check_data(texts)
+
+
+def test_texts_that_are_always_trained_on_change_the_models_and_are_never_measured(fitted):
+    method = ensemble(penalty=[1, 3])
+    method.fit(data(always_trained=["embedded/safety"]))
+    judged, own = method.judged["after"], data().texts
+    for part in (judged.parts["test"], judged.parts["validation"]):
+        assert list(part.texts) == own
+        assert (part.folds >= 0).all()
+        assert (part.scores["toxicity"] > 0).all()
+    assert len(judged.source_scores) == len(own)
+    before = fitted.judged["before"].parts["test"].scores["toxicity"]
+    assert np.abs(before - method.judged["before"].parts["test"].scores["toxicity"]).max() > 0.01

@@ -2,13 +2,12 @@
 
 The import of scikit-learn takes longer than all other steps together.
 
-A file holds the models of a harm: arrays under the names ``NUMBER.KIND.FIELD``.
+A safetensors file holds the models of a harm: arrays under the names ``NUMBER.KIND.FIELD``.
 Shape letters: N texts, F source scores, T trees, M nodes of all trees, Q quantiles, L landmarks.
 """
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -22,7 +21,6 @@ from fairlab.files import replaced_when_written
 from fairlab.types import FairlabError
 
 Array = NDArray[Any]
-LARGEST = 2**30  # bytes of a file, unpacked
 
 
 @dataclass(frozen=True)
@@ -61,31 +59,120 @@ class ForestArrays:
     def of(cls, pipeline: Any) -> ForestArrays:
         """Return the arrays of a pipeline of medians and a forest."""
         trees = [one.tree_ for one in pipeline[-1].estimators_]
-        roots = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
-        children = []
-        for root, tree in zip(roots, trees, strict=True):
-            both = np.stack([tree.children_left, tree.children_right], axis=1)
-            children.append(root + np.where(both < 0, np.arange(tree.node_count)[:, None], both))
-        return cls(
-            medians=pipeline[0].statistics_,
-            roots=roots,
-            feature=np.concatenate([np.maximum(tree.feature, 0) for tree in trees]),
-            threshold=np.concatenate([tree.threshold for tree in trees]),
-            children=np.concatenate(children),
-            value=np.concatenate([tree.value[:, 0, 1] for tree in trees]),
+        nodes = _joined(
+            [
+                (tree.children_left, tree.children_right, tree.feature, tree.threshold, tree.value[:, 0, 1])
+                for tree in trees
+            ]
         )
+        return cls(medians=pipeline[0].statistics_, **nodes)
 
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities (N,) of source scores (N, F)."""
-        scores_NF = _filled(features, self.medians).astype(np.float32)
+        return np.asarray(sum(self.leaves(_filled(features, self.medians).astype(np.float32))) / len(self.roots))
+
+    def leaves(self, scores_NF: Array) -> Array:
+        """Return the values (T, N) of the leaves that scores without gaps lead to."""
         text_N = np.arange(len(scores_NF))
         node_TN = np.repeat(self.roots[:, None], len(scores_NF), axis=1)
         while True:
             second_TN = scores_NF[text_N, self.feature[node_TN]] > self.threshold[node_TN]
             next_TN = self.children[node_TN, second_TN.astype(np.int64)]
             if np.array_equal(next_TN, node_TN):
-                return np.asarray(sum(self.value[node_TN]) / len(self.roots))
+                return np.asarray(self.value[node_TN])
             node_TN = next_TN
+
+
+@dataclass(frozen=True)
+class BoostingArrays(ForestArrays):
+    """Boosted trees; their thresholds are compared as float64, and values are added to ``start``, the log odds, ()."""
+
+    start: Array
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.start.shape != ():
+            raise FairlabError("its array start has another shape than the others ask for")
+
+    @classmethod
+    def of(cls, pipeline: Any) -> BoostingArrays:
+        """Return the arrays of a pipeline of medians and boosted trees."""
+        model = pipeline[-1]
+        names = ("left", "right", "feature_idx", "num_threshold", "value")
+        nodes = [one.nodes for (one,) in model._predictors]
+        inner = [some["is_leaf"] == 0 for some in nodes]
+        trees = []
+        for some, is_inner in zip(nodes, inner, strict=True):
+            left, right, feature, threshold, value = (
+                some[name].astype(some[name].dtype.newbyteorder("=")) for name in names
+            )
+            left, right = (np.where(is_inner, side.astype(np.int64), -1) for side in (left, right))
+            trees.append((left, right, feature, threshold, value))
+        start = np.array(np.ravel(model._baseline_prediction)[0])
+        return cls(medians=pipeline[0].statistics_, start=start, **_joined(trees))
+
+    def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return probabilities (N,) of source scores (N, F)."""
+        values_TN = self.leaves(_filled(features, self.medians))
+        return _sigmoid(self.start + values_TN.sum(axis=0))
+
+
+def _joined(trees: Sequence[tuple[Array, ...]]) -> dict[str, Array]:
+    """Return the nodes of trees one after another, a leaf as its own child.
+
+    Args:
+        trees: For each tree the first and second child of its nodes, -1 for a leaf, the score they compare, the
+            threshold and the value.
+    """
+    sizes = [len(tree[0]) for tree in trees]
+    roots = np.cumsum([0, *sizes[:-1]])
+    children = []
+    for root, size, (first, second, *_) in zip(roots, sizes, trees, strict=True):
+        both = np.stack([first, second], axis=1)
+        children.append(root + np.where(both < 0, np.arange(size)[:, None], both))
+    return {
+        "roots": roots,
+        "children": np.concatenate(children),
+        "feature": np.concatenate([np.maximum(tree[2], 0).astype(np.int64) for tree in trees]),
+        "threshold": np.concatenate([tree[3] for tree in trees]),
+        "value": np.concatenate([tree[4] for tree in trees]),
+    }
+
+
+@dataclass(frozen=True)
+class LogisticArrays:
+    """Logistic regression on standardised scores.
+
+    Attributes:
+        medians, means, scales, slopes: Median, mean and scale of each score, and its coefficient; each (F,).
+        intercept: Intercept of the regression, ().
+    """
+
+    medians: Array
+    means: Array
+    scales: Array
+    slopes: Array
+    intercept: Array
+
+    def __post_init__(self) -> None:
+        shape = self.medians.shape
+        if (
+            len(shape) != 1
+            or {self.means.shape, self.scales.shape, self.slopes.shape} != {shape}
+            or self.intercept.shape
+        ):
+            raise FairlabError("its arrays have other shapes than a regression's")
+
+    @classmethod
+    def of(cls, pipeline: Any) -> LogisticArrays:
+        """Return the arrays of a pipeline of medians, standardisation and a logistic regression."""
+        missing, scale, model = (step for _, step in pipeline.steps)
+        return cls(missing.statistics_, scale.mean_, scale.scale_, model.coef_[0], np.array(model.intercept_[0]))
+
+    def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return probabilities (N,) of source scores (N, F)."""
+        standardised_NF = (_filled(features, self.medians) - self.means) / self.scales
+        return _sigmoid(standardised_NF @ self.slopes + self.intercept)
 
 
 @dataclass(frozen=True)
@@ -160,7 +247,7 @@ class RegressionArrays:
         apart_NL += np.einsum("ij,ij->i", standardised_NF, standardised_NF)[:, None]
         apart_NL += np.einsum("ij,ij->i", self.landmarks, self.landmarks)
         kernel_NL = np.exp(-self.gamma * np.maximum(apart_NL, 0))
-        return np.asarray(1 / (1 + np.exp(-(kernel_NL @ self.projection.T @ self.slopes + self.intercept))))
+        return _sigmoid(kernel_NL @ self.projection.T @ self.slopes + self.intercept)
 
     def _rank(self, scores_N: Array, quantiles_Q: Array) -> Array:
         """Return ranks (N,) of one score, midway between the lowest and the highest if quantiles are equal."""
@@ -172,57 +259,69 @@ class RegressionArrays:
         return np.asarray(found)
 
 
-KINDS: dict[str, type[ForestArrays] | type[RegressionArrays]] = {
+Fitted = ForestArrays | RegressionArrays | LogisticArrays
+KINDS: dict[str, type[Fitted]] = {
     "forest": ForestArrays,
+    "boosting": BoostingArrays,
+    "logistic": LogisticArrays,
     "regression": RegressionArrays,
 }
-# Steps of the pipelines with an array form, by their class names.
+# Steps of the fitted pipelines, by their class names.
 STEPS = {
     "SimpleImputer RandomForestClassifier": "forest",
+    "SimpleImputer HistGradientBoostingClassifier": "boosting",
+    "SimpleImputer StandardScaler LogisticRegression": "logistic",
     "SimpleImputer QuantileTransformer StandardScaler Nystroem LogisticRegression": "regression",
 }
 
 
-def write_arrays(pipelines: Sequence[Any], file: Path) -> bool:
+def write_arrays(pipelines: Sequence[Any], file: Path) -> None:
     """Write fitted pipelines as arrays.
 
-    Returns:
-        True, or False, without writing a file, if a pipeline's kind has no array form.
+    Raises:
+        FairlabError: A pipeline is of a kind without an array form.
     """
-    kinds = [STEPS.get(" ".join(type(step).__name__ for _, step in getattr(one, "steps", ()))) for one in pipelines]
+    from safetensors.numpy import save_file
+
     held: dict[str, Array] = {}
-    for number, (kind, pipeline) in enumerate(zip(kinds, pipelines, strict=True)):
-        if kind is None:
-            return False
-        arrays = KINDS[kind].of(pipeline)
-        held |= {f"{number}.{kind}.{field.name}": getattr(arrays, field.name) for field in fields(arrays)}
-    with replaced_when_written(file) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **held)
-    return True
+    for number, pipeline in enumerate(pipelines):
+        steps = " ".join(type(step).__name__ for _, step in getattr(pipeline, "steps", ()))
+        if steps not in STEPS:
+            raise FairlabError(f"{steps or type(pipeline).__name__} has no form as arrays; use method.kind=forest")
+        arrays = KINDS[STEPS[steps]].of(pipeline)
+        held |= {
+            f"{number}.{STEPS[steps]}.{field.name}": np.ascontiguousarray(getattr(arrays, field.name)).reshape(
+                np.shape(getattr(arrays, field.name))
+            )
+            for field in fields(arrays)
+        }
+    with replaced_when_written(file) as temporary:
+        save_file(held, temporary)
 
 
-def read_arrays(file: Path) -> list[ForestArrays | RegressionArrays]:
+def read_arrays(file: Path) -> list[Fitted]:
     """Return the models of a file, in order.
 
     Raises:
         FairlabError: The file is damaged, or holds anything except the arrays of such models.
     """
+    from safetensors.numpy import load_file
+
     with loading(f"the fitted model {file}"):
-        with zipfile.ZipFile(file) as archive:
-            if sum(member.file_size for member in archive.infolist()) > LARGEST:
-                raise FairlabError(f"{file} unpacks to more than {LARGEST >> 30} GiB; do not use it")
-        with np.load(file, allow_pickle=False) as archive:
-            held = {name: archive[name] for name in archive.files}
         models: dict[str, dict[str, Array]] = {}
-        for name, array in held.items():
+        for name, array in load_file(file).items():
             of, _, field = name.rpartition(".")
             if array.dtype.kind not in "fi" or (array.dtype.kind == "f" and np.isnan(array).any()):
-                raise FairlabError(f"{file}: {name} holds anything but numbers; export the ensemble anew")
+                raise FairlabError(f"{file}: {name} holds anything but numbers; export the ensemble again")
             models.setdefault(of, {})[field] = array
         try:
             return [KINDS[of.partition(".")[2]](**arrays) for of, arrays in sorted(models.items())]
         except FairlabError as error:
             raise FairlabError(f"{file} holds no fitted model, {error}; do not use it") from error
+
+
+def _sigmoid(log_odds: Array) -> NDArray[np.float64]:
+    return np.asarray(1 / (1 + np.exp(-log_odds)))
 
 
 def _filled(features: NDArray[np.float64], medians: Array) -> Array:

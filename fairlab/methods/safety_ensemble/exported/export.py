@@ -1,7 +1,4 @@
-"""Fitted ensembles in a folder that is safe to load: files that run no code, and a description in JSON.
-
-The models of a harm are stored twice: as a skops file, for scikit-learn, and as plain arrays, which are used to score.
-"""
+"""Fitted ensembles in a folder that is safe to load: arrays in safetensors, and a description in JSON."""
 
 from __future__ import annotations
 
@@ -14,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.files import inside, replaced_when_written, sha256, write_whole
+from fairlab.files import inside, sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.arrays import read_arrays, write_arrays
 from fairlab.methods.safety_ensemble.exported.trust import (
+    ARRAYS,
     DESCRIPTION,
     IDENTITIES,
     is_file_of_words,
-    load_fitted,
     read_description,
 )
 from fairlab.methods.safety_ensemble.sources.combined import Sources
@@ -86,28 +83,21 @@ def save_ensemble(
     thresholds: Mapping[str, float] | None = None,
     identities: Sequence[str] = (SUBGROUPS,),
 ) -> None:
-    """Write a skops file and an array file for each harm, then the description, with any chosen thresholds.
+    """Write a file of arrays for each harm, then the description, with any chosen thresholds.
 
-    Boosting, and the logistic regression that can replace it, have no array form; they are stored as a skops file only.
     Lexicons of one's own are copied, so that versions of new texts have the same words.
     """
-    import skops.io
-
     folder.mkdir(parents=True, exist_ok=True)
     harms = {}
     for harm, model in models.items():
-        file = folder / f"{harm}.skops"
-        with replaced_when_written(file) as temporary:
-            skops.io.dump(list(model.pipelines), temporary)
+        file = folder / f"{harm}{ARRAYS}"
+        write_arrays(model.pipelines, file)
         harms[harm] = {
             "file": file.name,
             "sha256": sha256(file),
             "slope": model.slope,
             "intercept": model.intercept,
         }
-        arrays = folder / f"{harm}.npz"
-        if write_arrays(model.pipelines, arrays):
-            harms[harm] |= {"arrays": arrays.name, "arrays_sha256": sha256(arrays)}
         if thresholds and harm in thresholds:
             harms[harm]["threshold"] = thresholds[harm]
     write_whole(
@@ -143,10 +133,11 @@ def load_ensemble(folder: Path) -> Ensemble:
     models = {}
     for harm, entry in description["harms"].items():
         file = _as_exported(folder / entry["file"], entry.get("sha256"))
-        if "arrays" in entry:  # missing in older exports and in exports of boosting
-            fitted = read_arrays(_as_exported(folder / entry["arrays"], entry.get("arrays_sha256")))
-        else:
-            fitted = load_fitted(file)
+        fitted = read_arrays(file)
+        if not fitted or {len(one.medians) for one in fitted} != {len(description["features"])}:
+            raise FairlabError(
+                f"{file} holds models of other scores than {DESCRIPTION} names; export the ensemble again"
+            )
         models[harm] = HarmModel(fitted, entry["slope"], entry["intercept"])
     return Ensemble(models, description)
 

@@ -1,6 +1,7 @@
 """Files of sources next to an exported ensemble, so that its folder can be moved to another machine.
 
-``sources.yaml`` names them by ``sources/NAME``, below the folder. Word lists are copied there. Large files, and files
+``sources.yaml`` names them by ``sources/NAME``, below the folder. Word lists are copied there. Of a source of
+one's own the hash of its code is kept. Large files, and files
 with texts that must not be passed on (scores made elsewhere, weights of classifiers), are not copied. The user who
 moves the folder puts them there, or gives their location.
 """
@@ -15,7 +16,7 @@ from typing import Any
 import yaml
 
 from fairlab.files import write_whole
-from fairlab.methods.safety_ensemble.exported.trust import BESIDE, SOURCES, TARGET
+from fairlab.methods.safety_ensemble.exported.trust import BESIDE, CODE, SOURCES, TARGET, code_sha256
 from fairlab.methods.safety_ensemble.sources.registry import source_class
 
 Nodes = Mapping[str, Mapping[str, Any]]
@@ -35,6 +36,8 @@ def write_sources(nodes: Nodes, folder: Path) -> None:
 def _moved(name: str, node: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the settings of a source with its paths replaced."""
     source, found = source_class(str(node[TARGET])), dict(node)
+    if code := code_sha256(source):
+        found[CODE] = code
     for key in source.paths:
         path = Path(str(node.get(key)))
         if node.get(key) is None or str(path) in source.built_in or not path.exists():  # or a name of the hub

@@ -1,4 +1,4 @@
-"""Trust checks for exported ensembles: the sources that may be built, and the types a fitted model may contain.
+"""Trust checks for exported ensembles: their description, and the sources that may be built.
 
 A folder may name built-in sources of fairlab only, and those declare their own settings. A custom source, an address,
 the name of a key variable and a name of the hub are accepted from the command only, never from a folder: a folder could
@@ -7,63 +7,26 @@ otherwise run code, or send a key to its author.
 
 from __future__ import annotations
 
-import json
+import inspect
 import re
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fairlab.backbones.trust import loading
 from fairlab.checks.foreign import read_object, read_yaml
 from fairlab.checks.values import faults
-from fairlab.files import check_folder, inside
-from fairlab.methods.safety_ensemble.exported.trees import refuse_wild_trees
+from fairlab.files import check_folder, inside, sha256
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.registry import built_in_source, source_class
-from fairlab.types import FairlabError, Share, need_extra
+from fairlab.types import FairlabError, Share
 
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
 TARGET = "_target_"
-FILES = {"file": ".skops", "arrays": ".npz"}  # files of a harm, by key of the description; older exports have no arrays
+ARRAYS, FORMER = ".safetensors", ".skops"  # endings of the files of fitted models, and of those of older exports
+CODE = "_sha256_"  # key of the hash of the code of a source of one's own
 IDENTITIES = "identities"  # key of the lexicons in the description, and folder of lexicons of one's own
 BUILT_IN = re.compile("[a-z_]+")  # name of a lexicon that comes with fairlab
 BESIDE = "sources"  # folder of the files of sources, in an exported ensemble
-# Types that skops writes for forest, boosting and regressions of scikit-learn: loader, module and class.
-SKOPS_PROTOCOL = 2
-SKOPS_NODES = {
-    ("DTypeNode", "numpy", "dtype"),
-    ("DictNode", "builtins", "dict"),
-    ("JsonNode", "builtins", "str"),
-    ("ListNode", "builtins", "list"),
-    ("TupleNode", "builtins", "tuple"),
-    ("TypeNode", "builtins", "str"),
-    ("LossNode", "sklearn._loss._loss", "CyHalfBinomialLoss"),
-    ("NdArrayNode", "numpy", "ndarray"),
-    ("NdArrayNode", "numpy", "float64"),
-    ("NdArrayNode", "numpy", "int64"),
-    ("NdArrayNode", "numpy", "uint64"),
-    ("ObjectNode", "sklearn._loss.link", "Interval"),
-    ("ObjectNode", "sklearn._loss.link", "LogitLink"),
-    ("ObjectNode", "sklearn._loss.loss", "HalfBinomialLoss"),
-    ("ObjectNode", "sklearn.ensemble._forest", "RandomForestClassifier"),
-    ("ObjectNode", "sklearn.ensemble._hist_gradient_boosting.binning", "_BinMapper"),
-    ("ObjectNode", "sklearn.ensemble._hist_gradient_boosting.gradient_boosting", "HistGradientBoostingClassifier"),
-    ("ObjectNode", "sklearn.ensemble._hist_gradient_boosting.predictor", "TreePredictor"),
-    ("ObjectNode", "sklearn.impute._base", "SimpleImputer"),
-    ("ObjectNode", "sklearn.kernel_approximation", "Nystroem"),
-    ("ObjectNode", "sklearn.linear_model._logistic", "LogisticRegression"),
-    ("ObjectNode", "sklearn.pipeline", "Pipeline"),
-    ("ObjectNode", "sklearn.preprocessing._data", "QuantileTransformer"),
-    ("ObjectNode", "sklearn.preprocessing._data", "StandardScaler"),
-    ("ObjectNode", "sklearn.preprocessing._label", "LabelEncoder"),
-    ("ObjectNode", "sklearn.tree._classes", "DecisionTreeClassifier"),
-    ("RandomGeneratorNode", "numpy.random._generator", "Generator"),
-    ("TreeNode", "sklearn.tree._tree", "Tree"),
-}
-TRUSTED = sorted({f"{module}.{name}" for _, module, name in SKOPS_NODES})
-MARKS = {"__loader__", "__module__", "__class__"}  # a mapping that holds one of these is a node
-LARGEST = 4 * 2**30  # bytes of a fitted model, unpacked
 
 
 def read_description(folder: Path) -> dict[str, Any]:
@@ -89,14 +52,14 @@ def read_description(folder: Path) -> dict[str, Any]:
         cut = entry.get("threshold", 0.5)
         if any(faults("", cut, Share, nodes=False)):
             raise FairlabError(f"{file} gives {harm} a threshold that is no score; export the ensemble anew")
-        for key, suffix in FILES.items():
-            name = entry.get(key)
-            if name is None and key == "arrays":
-                continue
-            if not isinstance(name, str) or Path(name).name != name or not name.endswith(suffix):
-                raise FairlabError(
-                    f"{file} names {name!r} for {harm}, which is no {suffix} file beside it; do not use it"
-                )
+        name = entry.get("file")
+        if isinstance(name, str) and name.endswith(FORMER):
+            raise FairlabError(
+                f"{folder} was exported by an older fairlab; train it again, python -m fairlab.train "
+                "+experiment=safety_ensemble, with the settings that the run's record.json lists"
+            )
+        if not isinstance(name, str) or Path(name).name != name or not name.endswith(ARRAYS):
+            raise FairlabError(f"{file} names {name!r} for {harm}, which is no {ARRAYS} file beside it; do not use it")
     return content
 
 
@@ -128,65 +91,6 @@ def _check_identities(folder: Path, content: dict[str, Any]) -> None:
     content[IDENTITIES] = found
 
 
-def load_fitted(file: Path) -> list[Any]:
-    """Return the fitted pipelines of a skops file after checking every part against the list of types.
-
-    Raises:
-        FairlabError: A part is not in the list, the file is damaged, or skops is not installed.
-    """
-    need_extra("safety", "reading an exported safety ensemble", "skops")
-    skops_io = without_all_estimators()
-    with loading(f"the fitted model {file}"):
-        with zipfile.ZipFile(file) as held:
-            if sum(member.file_size for member in held.infolist()) > LARGEST:
-                raise FairlabError(f"{file} unpacks to more than {LARGEST >> 30} GiB; do not use it")
-            schema = json.loads(held.read("schema.json"))
-        if not isinstance(schema, dict) or schema.get("protocol") != SKOPS_PROTOCOL:
-            raise FairlabError(f"{file} is of another version of skops; export the ensemble anew")
-        _check_nodes(file, schema)
-        pipelines = skops_io.load(file, trusted=TRUSTED)
-    if not isinstance(pipelines, list) or not pipelines:
-        raise FairlabError(f"{file} holds no list of fitted pipelines; export the ensemble anew")
-    if strange := [type(one).__name__ for one in pipelines if type(one).__name__ != "Pipeline"]:
-        raise FairlabError(f"{file} holds a {strange[0]} and no fitted pipeline; do not use it")
-    refuse_wild_trees(file, pipelines)
-    return pipelines
-
-
-def without_all_estimators() -> Any:
-    """Import the module skops.io without its listing of all estimators.
-
-    On its first import, skops.io lists all estimators of scikit-learn as trusted types. This imports all of
-    scikit-learn and torch, which takes seconds. Only our own list matters here.
-    """
-    import sklearn.utils
-
-    listing = sklearn.utils.all_estimators
-    sklearn.utils.all_estimators = list
-    try:
-        import skops.io
-    finally:
-        sklearn.utils.all_estimators = listing
-    return skops.io
-
-
-def _check_nodes(file: Path, content: Any) -> None:
-    if isinstance(content, dict):
-        if content.keys() & MARKS:
-            node = tuple(content.get(key) for key in ("__loader__", "__module__", "__class__"))
-            if not all(isinstance(part, str) for part in node) or node not in SKOPS_NODES:
-                raise FairlabError(
-                    f"{file} holds a {node[1]}.{node[2]} ({node[0]}), which no ensemble holds; do not use it"
-                )
-            if node[0] == "NdArrayNode" and content.get("type") != "numpy":
-                raise FairlabError(f"{file} holds an array of objects, which no ensemble holds; do not use it")
-        for value in content.values():
-            _check_nodes(file, value)
-    elif isinstance(content, list):
-        for value in content:
-            _check_nodes(file, value)
-
-
 def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the settings of an ensemble's sources by name, with ``_target_``.
 
@@ -210,7 +114,8 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
 def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return one source's settings after checking them."""
     source = _class(file, name, node, given)
-    settings = {key: value for key, value in node.items() if key != TARGET}
+    _refuse_changed_code(file, name, source, node.get(CODE))
+    settings = {key: value for key, value in node.items() if key not in (TARGET, CODE)}
     given = {key: value for key, value in given.items() if key != TARGET}
     if strange := sorted(map(str, (set(settings) | set(given)) - source.settings())):
         raise FairlabError(f"{file}: there is no setting {strange[0]} of {name}; do not use this ensemble")
@@ -248,6 +153,26 @@ def _class(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> type[S
             f"for it: +sources.{name}.{TARGET}=MODULE.CLASS"
         )
     return found
+
+
+def code_sha256(source: type[Source]) -> str | None:
+    """Return the SHA-256 of the file that a source of one's own is written in; None for one of fairlab."""
+    if built_in_source(f"{source.__module__}.{source.__qualname__}"):
+        return None
+    return sha256(Path(inspect.getfile(source)))
+
+
+def _refuse_changed_code(file: Path, name: str, source: type[Source], expected: object) -> None:
+    """Raise if the code of a source is not the code that the ensemble was exported with.
+
+    Raises:
+        FairlabError: The hash differs.
+    """
+    if expected is not None and code_sha256(source) != expected:
+        raise FairlabError(
+            f"{file}: the code of {name}, {inspect.getfile(source)}, is not the one that the ensemble was exported "
+            f"with (SHA-256 {expected}); bring that file back, or train the ensemble again"
+        )
 
 
 def _located(file: Path, name: str, source: type[Source], settings: Mapping[str, Any]) -> dict[str, str]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.loading import EMBEDDED, find_weights, held_weights, load_backbone
+from fairlab.backbones.trust import loading
 from fairlab.distributed import device
 from fairlab.files import sha256
 from fairlab.methods.safety_ensemble.sources.base import LISTS, Source
@@ -19,7 +21,11 @@ from fairlab.methods.safety_ensemble.sources.linear_scores import read_linear
 from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable, FairlabError
 
-MINILM, POLICY, LINEAR = "minilm", "policy", "linear"  # names of the parts that come with fairlab
+if TYPE_CHECKING:
+    from fairlab.backbones.backbone import Backbone
+
+# Names of the parts that come with fairlab.
+MINILM, POLICY, LINEAR, ADAPTERS = "minilm", "policy", "linear", "adapters"
 PUBLISHED_AS = "sentence-transformers/all-MiniLM-L6-v2"
 TOKENS = 128  # maximum number of tokens read of a text
 
@@ -35,30 +41,39 @@ class PolicySimilarity(Source):
             sentences that come with fairlab.
         linear: Path of a file of linear scores made for the encoder; ``linear``, those of MiniLM that come with
             fairlab; or None for the similarities alone.
+        adapters: Path of low-rank adapters that are merged into the encoder; ``adapters``, those of MiniLM that come
+            with fairlab; or None for the encoder as it was published. Linear scores belong to an encoder with its
+            adapters.
         name: Name of the source, unique within an ensemble.
 
     Raises:
         DataUnavailable: A file does not exist.
-        FairlabError: The encoder is not available, a line is not a sentence of a harm, or the linear scores are of
-            another encoder.
+        FairlabError: The encoder is not available, the adapters are of another one, a line is not a sentence of a
+            harm, or the linear scores are of another encoder.
     """
 
     title = "similarity with sentences of a policy, and linear scores of the sentence vector"
     limits = (
         "Nearness of subjects: a text that condemns what a sentence names is as near as one that threatens it. The "
-        "linear scores were taught on tweets of 2017 to 2019."
+        "linear scores were taught on tweets of 2017 to 2019, and on sentences about groups, put together from parts."
     )
     citation = (
         "The sentences and the scores are fairlab's own; the linear scores were taught on the tweets of Davidson et "
-        "al. 2017 and Zampieri et al. 2019."
+        "al. 2017 and Zampieri et al. 2019, and on sentences of fairlab's own."
     )
-    paths = ("encoder", "path", "linear")
-    copied = ("path", "linear")
+    paths = ("encoder", "path", "linear", "adapters")
+    copied = ("path", "linear", "adapters")
     hub = "encoder"
-    built_in = (MINILM, POLICY, LINEAR)
+    built_in = (MINILM, POLICY, LINEAR, ADAPTERS)
 
     def __init__(
-        self, *, encoder: str = MINILM, path: str = POLICY, linear: str | None = None, name: str = "embedding"
+        self,
+        *,
+        encoder: str = MINILM,
+        path: str = POLICY,
+        linear: str | None = None,
+        adapters: str | None = None,
+        name: str = "embedding",
     ) -> None:
         self.name = name
         file = LISTS / f"{POLICY}.txt" if path == POLICY else Path(path)
@@ -69,6 +84,10 @@ class PolicySimilarity(Source):
         self.backbone.max_length = min(self.backbone.max_length, TOKENS)
         self.outputs = tuple(sentences)
         held = held_weights(find_weights(weights, package=package))
+        if adapters is not None:
+            of_adapters = LISTS / f"{ADAPTERS}.safetensors" if adapters == ADAPTERS else Path(adapters)
+            _merge(self.backbone, of_adapters)
+            held.append(of_adapters)
         self.encoder_sha256 = sha256(*held)
         self.version = sha256(file, *held)
         self.linear = None
@@ -91,6 +110,24 @@ class PolicySimilarity(Source):
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the sentence vectors (N, D) of unit length."""
         return np.asarray(self.backbone.embed(texts).double().cpu().numpy())
+
+
+def _merge(backbone: Backbone, file: Path) -> None:
+    """Merge low-rank adapters into an encoder.
+
+    Raises:
+        DataUnavailable: The file does not exist.
+        FairlabError: The file holds no adapters of this encoder.
+    """
+    from fairlab.backbones.adapters import merge_adapters
+
+    if not file.is_file():
+        raise DataUnavailable(f"{file} is no file of adapters; give one, or set adapters=null and linear=null")
+    try:
+        with loading(f"the adapters {file}"):
+            merge_adapters(backbone.model, file)
+    except FairlabError as error:
+        raise FairlabError(f"{error}; give adapters of this encoder, or set adapters=null and linear=null") from error
 
 
 def read_policy(file: Path) -> dict[str, list[str]]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 import yaml
 
+from fairlab.files import sha256
 from fairlab.methods.safety_ensemble.exported.portable import write_sources
 from fairlab.methods.safety_ensemble.exported.trust import read_sources
 from fairlab.run.config.build import build
 from fairlab.types import FairlabError
 
+OWN = Path(__file__).parents[1] / "own_source.py"
 HERE = "fairlab.methods.safety_ensemble.sources"
 
 
@@ -67,3 +70,21 @@ def test_a_path_out_of_the_folder_is_refused(exported, tmp_path, path):
     (exported / "sources.yaml").write_text(yaml.safe_dump(nodes))
     with pytest.raises(FairlabError, match="leads out of the folder"):
         read_sources(exported, {})
+
+
+def test_the_code_of_a_source_of_ones_own_is_the_exported_one(tmp_path, monkeypatch):
+    (tmp_path / "loud.py").write_text(OWN.read_text())
+    monkeypatch.syspath_prepend(tmp_path)
+    own, folder = {"_target_": "loud.Exclamations"}, tmp_path / "model"
+    folder.mkdir()
+    write_sources({"own": own, "violence": {"_target_": f"{HERE}.word_list.WordList", "path": "violence"}}, folder)
+    held = yaml.safe_load((folder / "sources.yaml").read_text())
+    assert held["own"] == own | {"_sha256_": sha256(tmp_path / "loud.py")}
+    assert "_sha256_" not in held["violence"]
+    with pytest.raises(FairlabError, match="own is no source of fairlab"):
+        read_sources(folder, {})
+    assert read_sources(folder, {"own": own})["own"] == own
+    with (tmp_path / "loud.py").open("a") as file:
+        file.write("# changed\n")
+    with pytest.raises(FairlabError, match=r"the code of own, .*loud.py, is not the one that .* was exported with"):
+        read_sources(folder, {"own": own})

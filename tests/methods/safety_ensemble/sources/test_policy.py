@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
+from safetensors.numpy import save_file
 
+from fairlab.backbones.adapters import LoRA, add_adapters, save_adapters
 from fairlab.methods.safety_ensemble.exported.portable import write_sources
 from fairlab.methods.safety_ensemble.exported.trust import read_sources
 from fairlab.methods.safety_ensemble.sources.linear_scores import LinearScores, write_linear
@@ -101,3 +103,26 @@ def test_linear_scores_are_of_one_encoder(tiny_folders, tmp_path):
     (tmp_path / "torn.safetensors").write_bytes(b"x")
     with pytest.raises(FairlabError, match="the linear scores"):
         PolicySimilarity(encoder=str(tiny_folders["bert"]), linear=str(tmp_path / "torn.safetensors"))
+
+
+def test_adapters_change_the_encoder_and_its_hash(tiny_folders, tmp_path):
+    encoder = str(tiny_folders["bert"])
+    plain, tuned = PolicySimilarity(encoder=encoder), PolicySimilarity(encoder=encoder)
+    add_adapters(tuned.backbone.model, LoRA(rank=2, targets=["value"]))
+    for name, parameter in tuned.backbone.model.named_parameters():
+        parameter.requires_grad_("lora" in name)
+        if "lora_B" in name:
+            parameter.data.fill_(2.0)
+    file = tmp_path / "mine.safetensors"
+    save_adapters(tuned.backbone.model, file)
+    source = PolicySimilarity(encoder=encoder, adapters=str(file))
+    texts = ["a clock", "the river"]
+    np.testing.assert_allclose(source.vectors(texts), tuned.vectors(texts), atol=1e-3)
+    assert np.abs(source.vectors(texts) - plain.vectors(texts)).max() > 0.01
+    assert len({source.encoder_sha256, plain.encoder_sha256}) == len({source.version, plain.version}) == 2
+    with pytest.raises(DataUnavailable, match="is no file of adapters"):
+        PolicySimilarity(encoder=encoder, adapters=str(tmp_path / "none.safetensors"))
+    for other in ({"encoder.layer.0.attention.self.query.lora_B": np.ones((3, 2))}, {"x": np.ones(2)}):
+        save_file(other, tmp_path / "other.safetensors")
+        with pytest.raises(FairlabError, match="adapters"):
+            PolicySimilarity(encoder=encoder, adapters=str(tmp_path / "other.safetensors"))
