@@ -26,7 +26,7 @@ def by_key(record: Record) -> dict[str, Reading]:
 
 
 def over_seeds(folder: str = SKILL) -> list[dict[str, Reading]]:
-    """Readings of committed runs, one mapping a seed."""
+    """Return readings of committed runs, one mapping a seed."""
     return [by_key(record) for record in records_of(folder)]
 
 
@@ -41,7 +41,7 @@ def cell(seeds: list[dict[str, Reading]], key: str, digits: int = 1) -> str:
 
 
 def settings_compared() -> str:
-    """What the settings did on validation in each run, which were chosen, and for how many test folds."""
+    """Return what the settings did on validation, which were chosen, and for how many test folds."""
     records = records_of(SKILL)
     rows = []
     for harm in HARMS:
