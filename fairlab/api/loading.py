@@ -127,7 +127,7 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject |
     _refuse_misfits(settings, [name for name in (*SETTINGS, DEVICE) if name != "base"])
     if isinstance(model, CrossEncoder):
         if not isinstance(model.model, PreTrainedModel):
-            raise FairlabError("this CrossEncoder has no weights of torch at hand; load it with backend='torch'")
+            raise FairlabError("this CrossEncoder has no PyTorch weights; load it with backend='torch'")
         model = (model.model, model.tokenizer)
     if isinstance(model, tuple) and len(model) == 2:
         model = (_plain(model[0]), model[1])

@@ -73,7 +73,7 @@ def answer_of(
     lines = [_line(one, last) for one in sorted(tests, key=lambda one: not one.found)]
     found = [one for one in tests if one.found and not (margin is not None and one.is_within(margin))]
     if not tests:
-        return AuditAnswer("Cannot tell: no text names people that the rules can change, and there are no groups.", [])
+        return AuditAnswer("Cannot tell: no text names people that the rules can change, and no groups are given.", [])
     if found:
         first = max(found, key=lambda one: abs(one.reading.value))
         more = f", and {len(found) - 1} more of {len(tests)} tests found a gap" if len(found) > 1 else ""
@@ -90,7 +90,7 @@ def answer_of(
         worst = max(vague, key=lambda one: one.detectable if math.isfinite(one.detectable) else math.inf)
         return AuditAnswer(
             f"Cannot tell: no gap was found, but {_what(worst.reading)} would have been found only from "
-            f"{worst.detectable:.2g} points on; more labelled texts about people would tell.",
+            f"{worst.detectable:.2g} points on; add labelled texts about people.",
             lines,
         )
     largest = max(one.detectable for one in in_points)

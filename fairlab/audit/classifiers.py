@@ -201,7 +201,7 @@ def _asked(place: str, texts: list[str]) -> list[dict[str, float]]:
             f"{place} gives no scores ({_words_of(error)}); give the address that fairlab serve prints"
         ) from error
     if len(scores) != len(texts):
-        raise FairlabError(f"{place} replies with {len(scores)} results to {len(texts)} texts; mend the server")
+        raise FairlabError(f"{place} replies with {len(scores)} results to {len(texts)} texts; check the server")
     return scores
 
 

@@ -77,7 +77,7 @@ def read_rule(path: Path) -> Rule:
     content = read_object(path)
     require_form(path, content, _Form)
     if set(content["cuts"]) - set(content["labels"]) or set(content["chances"]) - set(content["labels"]):
-        raise FairlabError(f"{path} names labels that it does not list; let mend=threshold or mend=odds write it again")
+        raise FairlabError(f"{path} names labels that it does not list; rewrite it with mend=threshold or mend=odds")
     return Rule(**content)
 
 
@@ -97,9 +97,9 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
         FairlabError: The data has scores, has no two groups of 20 rows, or has three exclusive labels for odds.
     """
     if model.column or model.by_chance:
-        raise FairlabError(f"{model.name} already; mend the model that it is made of")
+        raise FairlabError(f"{model.name}: a rule is already applied; give the model without it")
     if data.kind == "score":
-        raise FairlabError("mend= changes decisions, and the model gives scores; train it with +experiment=fairtune")
+        raise FairlabError("mend= changes decisions, and the model gives scores; use +experiment=fairtune instead")
     outputs = outputs_of(model, data.fields, data.kind, data.labels)
     labels = list(data.labels)
     if way == "threshold":
@@ -110,10 +110,10 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
         cuts = chosen_cuts(data, outputs, columns, start, keep / 100)
         return Rule("threshold", data.kind, labels, dict(zip(labels, cuts.tolist(), strict=True)), rows=len(outputs))
     if data.kind == "one" and len(labels) != 2:
-        raise FairlabError(f"mend=odds needs two labels, or several at once, not {len(labels)}; take mend=threshold")
+        raise FairlabError(f"mend=odds needs two labels, or several per text, not {len(labels)}; use mend=threshold")
     column = next(iter(data.groups), "")
     if not column:
-        raise FairlabError("mend=odds needs groups, and fit names none; give group=COLUMN")
+        raise FairlabError("mend=odds needs groups, but fit has no group column; give group=COLUMN")
     places = [1] if data.kind == "one" else range(len(labels))
     chances = {}
     for place in places:

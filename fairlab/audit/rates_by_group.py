@@ -52,7 +52,7 @@ def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple
             notes.append(f"{column}: groups of fewer than {SMALLEST} rows are left out: {small}")
         if len(members.names) < 2:
             if "*" in column or column.startswith(FOUND):
-                notes.append(f"{column}: fewer than two groups have {SMALLEST} rows, so nothing is said of them")
+                notes.append(f"{column}: fewer than two groups have {SMALLEST} rows, so they are not compared")
                 continue
             small = _listed(members.small)
             raise FairlabError(

@@ -83,7 +83,7 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     if settings.mend not in (None, "threshold", "odds"):
         raise FairlabError(f"mend must be threshold or odds, not {settings.mend}")
     if settings.fit is not None and settings.mend is None:
-        raise FairlabError("fit= is read by mend= alone; give mend=threshold or mend=odds, or leave it out")
+        raise FairlabError("fit= is used only by mend=; give mend=threshold or mend=odds, or leave fit out")
     found = {label: as_classifier(model) for label, model in models.items()}
     rows = _rows(data, settings, next(iter(found.values())))
     for model in found.values():
@@ -123,14 +123,14 @@ def _with_mended(
         FairlabError: There are several models, there are no rows to fit on, or they are the audited ones.
     """
     if len(found) > 1:
-        raise FairlabError("mend= mends one model; give model=MODEL")
+        raise FairlabError("mend= takes one model; give model=MODEL")
     if settings.fit is None:
         raise FairlabError(f"mend={settings.mend} needs fit=FILE, labelled rows other than those that are audited")
     (model,) = found.values()
     fit = _rows(settings.fit, settings, model, rows.labels)
     seen = set(map(tuple, rows.fields))
     if shared := sum(tuple(fields) in seen for fields in fit.fields):
-        raise FairlabError(f"{shared} texts of fit are audited too, which would flatter the mended model; remove them")
+        raise FairlabError(f"{shared} texts of fit are also audited, which flatters the result; remove them from fit")
     if not fit.groups:
         fit.groups.update(groups_of_people(fit.fields, settings.axis))
     rule = fit_rule(settings.mend or "threshold", model, fit, settings.keep, settings.threshold)

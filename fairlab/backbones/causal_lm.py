@@ -147,7 +147,7 @@ class CausalLM:
         """
         length = self.backbone.max_length
         if not 1 <= stride < length:
-            raise FairlabError(f"stride must lie in 1..{length - 1}, below the max_length of the model, not {stride}")
+            raise FairlabError(f"stride must be in 1..{length - 1}, below the max_length of the model, not {stride}")
         if not texts:
             return []
         token_ids = self.backbone.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]

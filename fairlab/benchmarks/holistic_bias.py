@@ -228,7 +228,7 @@ class HolisticBias(Benchmark):
         notes = [Note(self.name, text)]
         for axis, found in scores.items():
             if (found == found.flat[0]).all():
-                notes.append(Note(self.name, f"every sentence of {axis} has the same score, so that no test can tell"))
+                notes.append(Note(self.name, f"every sentence of {axis} has the same score, so no test is possible"))
         return notes
 
 

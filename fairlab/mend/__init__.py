@@ -75,7 +75,7 @@ def settings_in(arguments: Sequence[str]) -> dict[str, Any]:
         else:
             found[name] = value if name in ("model", "data", "output", "keep") else _read(name, value)
     if "model" not in found:
-        raise FairlabError("there is no model; give one, for example fairlab mend minilm axis=gender")
+        raise FairlabError("no model is given; for example, run fairlab mend minilm axis=gender")
     return found
 
 

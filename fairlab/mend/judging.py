@@ -106,7 +106,7 @@ def judge_change(record: Record, label: str, original: str, price: KeptUtility) 
     utility = next((one for one in changes if price.is_of(one)), None)
     if utility is None:
         reason = next((f": {one.reason}" for one in record.not_run if one.benchmark == price.name), "")
-        raise FairlabError(f"{price.name} was not measured, so that nothing says what is lost{reason}; mend its data")
+        raise FairlabError(f"{price.name} was not measured, so its loss is unknown{reason}; fix its data")
     fairer: list[str] = []
     worse: list[str] = []
     distances: dict[str, list[tuple[float, float]]] = {}

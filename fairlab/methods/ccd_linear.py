@@ -65,7 +65,7 @@ class CCDLinear(Fitted):
 
     title = "content-conditional debiasing by one linear map"
     limits = (
-        "The map is part of the sentence-transformers model; hidden states read with transformers alone are those of "
+        "The map is part of the sentence-transformers model; hidden states read with transformers alone come from "
         "the original model. It was chosen and measured on English and gender, and says nothing about other axes."
     )
     citation = (

@@ -43,7 +43,7 @@ def data_bias(record: Record) -> list[Section]:
             "note",
         ),
     ]
-    return [*shown, Section("Beside the published numbers", published)]
+    return [*shown, Section("Published numbers", published)]
 
 
 def _one(record: Record, phase: str, items: Items) -> Section:

@@ -36,7 +36,7 @@ OFF, EVEN, OPEN, SIZE, FEW = "off", "even", "open", "size", "few"
 NOTE = (
     "Off the ideal value: p < 0.05, adjusted by Holm's method for all headline readings of the model, by the "
     "benchmark's own test or Student's t. Absolute values and gaps are above 0 for every model, so that only a test of "
-    "their own can say that chance could not give them. Even: the whole 95 % interval lies within the margin that the "
+    "their own can say that chance could not give them. Even: the whole 95 % interval is within the margin that the "
     f"benchmark states. Fewer than {FEWEST_ITEMS} items give neither. Else nothing is shown, which is not evenness."
 )
 

@@ -160,7 +160,7 @@ def _transpose_attention(model):
         (_hide_places, "the order of words makes no difference"),
         (_flatten_output, "its embeddings are nearly constant"),
         (_draw_one_layer, "the weights of layer 3 are random numbers"),
-        (_transpose_attention, "its layers tell the senses of a word too seldom"),
+        (_transpose_attention, "its layers rarely distinguish word senses"),
     ],
 )
 def test_damage_is_told_by_behaviour(change, said):

