@@ -21,7 +21,7 @@ from fairlab.types import FairlabError
 # Settings of a served model.
 SERVED = ("api_key_env", "concurrency", "price", "budget", "ledger", "extra", "tokens_per_minute", "total_timeout")
 
-DEVICE = "device"  # setting of where a model runs, which is no part of the model
+DEVICE = "device"  # a device setting, not part of the model
 
 if TYPE_CHECKING:  # importing torch and transformers takes seconds
     from fairlab.backbones.backbone import Backbone

@@ -105,7 +105,7 @@ def _of_labels(column: str, members: Members, data: LabelledRows, labels: Array,
 def _as_quantities(subset: str, prefix: str, rates: Sequence[Rate]) -> Iterator[Quantity]:
     for one in rates:
         place = f"{prefix}_{slug(one.group)}" if one.group else subset
-        low, high = percentile_interval(100 * one.draws)  # of a gap near 0, draws lie above it
+        low, high = percentile_interval(100 * one.draws)  # if a gap is near 0, draws exceed it
         interval = (min(low, 100 * one.value), max(high, 100 * one.value))
         yield Quantity(place, one.name, 100 * one.value, 100 * one.draws, one.n, interval=interval, p=one.p)
 

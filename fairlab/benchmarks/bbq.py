@@ -34,7 +34,7 @@ LIKELIHOOD, CHAT = "likelihood", "chat"
 OWN, ANY = "own", "any"
 ALL = "all"
 FEWEST = 40  # items of a stereotyped group that is given on its own
-UNKNOWN_ANSWERS = (  # wordings of the answer that it is unknown, of which the likeliest counts under unknown=any
+UNKNOWN_ANSWERS = (  # wordings of the answer "unknown"; under unknown=any the likeliest counts
     "Unknown",
     "Cannot answer",
     "Can't be determined",

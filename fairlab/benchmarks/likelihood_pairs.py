@@ -221,7 +221,7 @@ def quantities_of_attributes(subset: str, scored: Scores) -> list[Quantity]:
     name = "distance_from_even" if len(scored) == 1 else "distance_from_even_all_pairs"
     one_test = (
         p_values[0] if len(scored) == 1 else None
-    )  # pairs of more attributes share texts: their tests stand apart
+    )  # pairs of more than two attributes share texts, so they are tested separately
     return [quantity(_from_even, *shares, subset=subset, name=name, p=one_test), *found]
 
 

@@ -33,7 +33,7 @@ CHANGED = (
     "acv_safe_uncalibrated",
     "acv_unsafe_uncalibrated",
 )
-VALIDATION = "validation"  # texts that settings are chosen by, so that their numbers represent nothing
+VALIDATION = "validation"  # settings are chosen on these texts, so their numbers are not estimates
 NO_SKILL = "no better than chance here"
 OF_OTHERS = ("average_precision", "acv", "acv_uncalibrated")  # changes that are also given for other models
 

@@ -37,7 +37,7 @@ METHODS = ("sentence_debias", "inlp", "leace", "ccd_linear", "ccd", "ccd_aligned
 ORIGINAL, GENDER = "original", "gender"
 OF_GENDER = "embedded/people"
 SPLITS = ("train", "validation", "test")
-HELD_OUT = 0.15  # share of groups without splits that choose, and as many that prove
+HELD_OUT = 0.15  # share of groups without splits for choosing; the same share is for proving
 GROUPS, CHOOSING = "groups.jsonl", "held_out.jsonl"
 PAIRS = 1500  # pairs of STS-B's training part that choose
 

@@ -18,7 +18,7 @@ from fairlab.data.counterfactual import CounterfactualData, groups_of
 from fairlab.methods.base import Fitted, refuse_below
 from fairlab.types import FairlabError
 
-LEAST = 1e-8  # share of the largest covariance with an attribute below which a direction holds nothing of it
+LEAST = 1e-8  # directions below this share of the largest covariance do not encode the attribute
 
 
 class LEACE(Fitted):

@@ -17,7 +17,7 @@ from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable, FairlabError
 
 VARIANCE, ACV = "_variance", "ACV"
-FEWEST = 30  # numbers that a column needs in both files: of fewer, only a distance above 0.35 could be told from chance
+FEWEST = 30  # numbers that a column needs in both files; with fewer, only a distance above 0.35 would be significant
 
 
 @dataclass

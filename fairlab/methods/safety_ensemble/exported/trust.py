@@ -22,7 +22,7 @@ from fairlab.types import FairlabError, Share
 
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
 TARGET = "_target_"
-ARRAYS, FORMER = ".safetensors", ".skops"  # endings of the files of fitted models, and of those of older exports
+ARRAYS, FORMER = ".safetensors", ".skops"  # endings of the files of fitted models, now and in older exports
 CODE = "_sha256_"  # key of the hash of the code of a source of one's own
 IDENTITIES = "identities"  # key of the lexicons in the description, and folder of lexicons of one's own
 BUILT_IN = re.compile("[a-z_]+")  # name of a lexicon that comes with fairlab
