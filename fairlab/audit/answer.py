@@ -1,4 +1,4 @@
-"""Answer of an audit in a sentence, with what it rests on."""
+"""Answer of an audit in a sentence, with its evidence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AuditAnswer:
 
     Attributes:
         sentence: The answer.
-        lines: One sentence per test: what was found, and the smallest gap that would have been.
+        lines: One sentence per test, with the gap that was found or the smallest detectable gap.
     """
 
     sentence: str
@@ -49,7 +49,7 @@ class Tested:
         return self.reading.value > 0 or self.reading.quantity in SHIFTS
 
     def is_within(self, margin: float) -> bool:
-        """Return whether the whole 95 % interval lies within the margin, in points."""
+        """Return whether the whole 95 % interval is within the margin, in points."""
         return max(abs(self.reading.low), abs(self.reading.high)) <= margin
 
 
@@ -59,8 +59,8 @@ def answer_of(
     """Answer whether people are treated alike.
 
     A gap that was found is named first. If none was found, the sentence says which gap would have been, because no
-    finding is not equality; equality is said only if every interval lies within ``margin``. If the smallest detectable
-    gap of a test exceeds 10 points, the answer is that the data cannot tell.
+    finding is not equality; equality is said only if every interval is within ``margin``. If the smallest detectable
+    gap of a test exceeds 10 points, the answer is that the data are inconclusive.
 
     Args:
         readings: Readings of one model's audit.

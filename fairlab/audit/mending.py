@@ -43,7 +43,7 @@ class _Form(TypedDict):
 
 @dataclass(frozen=True)
 class Rule:
-    """Decision rule to put after a classifier, with nothing but numbers in it.
+    """Decision rule to put after a classifier, made of numbers only.
 
     Attributes:
         way: ``threshold`` or ``odds``.
@@ -82,7 +82,7 @@ def read_rule(path: Path) -> Rule:
 
 
 def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, threshold: float = 0.5) -> Rule:
-    """Return the rule that mends a classifier on some rows.
+    """Fit a decision rule for a classifier on some rows.
 
     Args:
         way: ``threshold`` chooses a threshold per label, the same for everybody, with the smallest gap in error rates
@@ -91,7 +91,7 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
         model: Classifier.
         data: Rows with labels and groups, other than those to measure on.
         keep: Largest loss of accuracy on these rows, in points; ``odds`` does not read it.
-        threshold: Threshold of labels for which the model has none.
+        threshold: Threshold of labels without a threshold of the model.
 
     Raises:
         FairlabError: The data has scores, has no two groups of 20 rows, or has three exclusive labels for odds.

@@ -41,8 +41,8 @@ class Settings:
         mode: Way of finding people: ``syntax`` or ``lexical``.
         limit: Maximum number of rows, spread evenly, or None.
         seed: Seed of the drawn people and targets.
-        mend: Way of mending the model's decisions, ``threshold`` or ``odds``, or None; the mended model is audited too.
-        fit: Labelled rows, other than the audited ones, that a mended model is fitted on.
+        mend: Way of mending the model's decisions, ``threshold`` or ``odds``, or None; its result is audited too.
+        fit: Labelled rows, other than the audited ones, to fit it on.
         keep: Largest loss of accuracy, in points, at which a later model's accuracy counts as kept.
     """
 
@@ -73,7 +73,7 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
         record: The run's record, which receives readings, comparisons and the answers.
 
     Returns:
-        Audited classifiers by label, with ``mended`` if a model was mended.
+        Audited classifiers by label, with ``mended`` if ``mend`` is given.
 
     Raises:
         FairlabError: The data, a model or a setting does not fit.
@@ -117,7 +117,7 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
 def _with_mended(
     found: dict[str, AnyClassifier], rows: LabelledRows, settings: Settings, record: Record
 ) -> dict[str, AnyClassifier]:
-    """Return the model with its mended version, whose rule is written to the run folder.
+    """Return the model and its version with a decision rule, and write the rule to the run folder.
 
     Raises:
         FairlabError: There are several models, there are no rows to fit on, or they are the audited ones.
@@ -163,6 +163,6 @@ def _rows(data: Any, settings: Settings, model: AnyClassifier, names: Sequence[s
 
 
 def _write_sheets(folder: Path, pairs: Sequence[Pairs], ids: Sequence[str], count: int) -> None:
-    """Write a sheet with as many pairs of each axis."""
+    """Write a sheet with the same number of pairs per axis."""
     drawn = [pair for one in pairs for pair in drawn_for_sheet(one.pairs, ids, count)]
     write_rewrites(folder / FILE, drawn, ids)

@@ -75,7 +75,7 @@ class Winogender(Benchmark):
                 1.0,
                 margin=0.05,
             ),
-            "margin": QuantityInfo("margin", "log-likelihood of 'he' minus that of 'she' (0 is fair)", "nats", 0.0),
+            "margin": QuantityInfo("margin", "log-likelihood of 'he' minus 'she' (0 is fair)", "nats", 0.0),
             "neutral_first": QuantityInfo(
                 "neutral first", "sentences in which 'they' is likeliest", "ratio", low=0.0, high=1.0
             ),

@@ -1,7 +1,7 @@
 """``python -m fairlab.mend``: mend a model at a price, prove it on other readings, and export it.
 
 It tries the methods that fit the model, chooses by readings that no table reports, keeps utility within a margin, and
-says so if nothing mends the model at this price.
+says so if no method succeeds at this price.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Judging a mended model beside the original: is it fairer beyond chance, and is its utility kept?"""
+"""Comparison of a mended model with the original: is it fairer beyond chance, and is its utility kept?"""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def price_of(keep: str, known: str) -> KeptUtility:
 
 @dataclass(frozen=True)
 class MendJudgement:
-    """A mended model beside the original, on one set of readings.
+    """Comparison of a mended model with the original, on one set of readings.
 
     Attributes:
         label: Name of the way of mending.
         fairer, worse: Titles of readings that moved towards fair, or away from it, beyond chance.
         tested: Number of readings of fairness.
         remaining: Share of the distance to fair that is left: of the sum over the readings of a unit, averaged over
-            units; 1 if nothing moved.
-        kept: Whether the 95 % interval of the change of utility lies above the price.
+            units; 1 if no reading moved.
+        kept: Whether the 95 % interval of the change of utility is above the price.
         utility: Change of utility in words.
     """
 
@@ -93,7 +93,7 @@ class MendJudgement:
 
 
 def judge_change(record: Record, label: str, original: str, price: KeptUtility) -> MendJudgement:
-    """Judge one model of a record beside the original.
+    """Compare one model of a record with the original.
 
     Readings of fairness are the headline ones with an ideal value, other than the utility. They are adjusted together
     by Holm's method.
@@ -133,5 +133,5 @@ def _left(of_units: Iterable[Sequence[tuple[float, float]]]) -> float:
 
 
 def best_of(judged: Sequence[MendJudgement]) -> MendJudgement | None:
-    """Return the one that leaves least of the distance to fair among those that mend, or None."""
+    """Return the judgement with the smallest remaining distance to fair among the successful ones, or None."""
     return min((one for one in judged if one.mends), key=lambda one: one.remaining, default=None)

@@ -29,7 +29,7 @@ class MendOutcome:
         tried: Judgements on the readings that choose, one per way of mending.
         skipped: Ways of mending that do not fit the model or the data, with the reasons.
         proof: Judgement of the chosen one on the readings that prove; None if none was chosen.
-        is_mended: Whether the chosen one mends the model on these too.
+        is_mended: Whether the chosen one also passes on the readings that prove.
     """
 
     folder: Path

@@ -45,8 +45,8 @@ class LEACE(Fitted):
     title = "linear concept erasure (LEACE)"
     limits = (
         "The matrix is part of the sentence-transformers model; hidden states read with transformers alone, and its "
-        "masked-LM head, come from the original model. What is erased is linear, in texts like the training groups, "
-        "and of their attributes only."
+        "masked-LM head, come from the original model. Only linear information is erased, in texts like the training "
+        "groups, on their attributes."
     )
     citation = """@inproceedings{belrose2023leace,
   title = {{LEACE}: Perfect linear concept erasure in closed form},

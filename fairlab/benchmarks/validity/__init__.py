@@ -72,7 +72,7 @@ def warn_if_failed(backbone: Backbone | ModelObject) -> None:
     """Check a model, and warn if its embeddings are uninformative about bias."""
     found = validity(backbone)
     if said := found.reason or "; ".join(found.failures):
-        warnings.warn(f"what this model embeds says nothing of bias: {said}", stacklevel=3)
+        warnings.warn(f"the embeddings of this model say nothing about bias: {said}", stacklevel=3)
 
 
 def validity(backbone: Backbone | ModelObject) -> Validity:

@@ -161,7 +161,7 @@ def _lead(
         Text(
             "Values are means over seeds with 95 % intervals over items and seeds together; in small type, intervals "
             f"of Student's t over fewer than {FEW_SEEDS} seeds alone. Runs that agree in all digits are one "
-            "computation, with the interval over its items. Settings whose runs did not train are never called nearest.",
+            "computation, with the interval over its items. Settings with untrained runs are never called nearest.",
             "note",
         ),
     ]

@@ -256,7 +256,7 @@ def _row_notes(manifest: Manifest) -> list[Note]:
 
 
 def _rate_notes(manifest: Manifest) -> list[Note]:
-    """How often rules are wrong on the axes, as far as that was measured."""
+    """Return notes on the measured error rates of the rules, per axis."""
     rates = manifest.made_by.get("rewrites_by_rules", {})
     return [Note("augmentation", f"rewrites by rules on the axis {axis}: {rate}") for axis, rate in rates.items()]
 
