@@ -90,7 +90,7 @@ def mend_encoder(wish: Wish, folder: Path) -> MendOutcome:
         outcome = concluded(folder, wish.model, wish.price, tried, skipped, None)
         publish(outcome, chosen_by, [])
     else:
-        print_escaped(f"{best.label} is best; measuring it on data that was not used to choose")
+        print_escaped(f"{best.label} is best; measuring it on readings that were not used to choose")
         proof = _evaluated(proving, {ORIGINAL: wish.model, best.label: runs[best.label]}, folder / PROVEN)
         judged = judge_change(proof, best.label, ORIGINAL, wish.price)
         outcome = concluded(folder, wish.model, wish.price, tried, skipped, judged)

@@ -66,6 +66,7 @@ class MendJudgement:
             units; 1 if no reading moved.
         kept: Whether the 95 % interval of the change of utility is above the price.
         utility: Change of utility in words.
+        failed: Models of the two that fail the behaviour check, each with the reasons.
     """
 
     label: str
@@ -75,6 +76,7 @@ class MendJudgement:
     remaining: float
     kept: bool
     utility: str
+    failed: tuple[str, ...] = ()
 
     @property
     def mends(self) -> bool:
@@ -121,7 +123,22 @@ def judge_change(record: Record, label: str, original: str, price: KeptUtility) 
     words = f"{price.name} {utility.difference:+.2f} [{utility.low:+.2f}, {utility.high:+.2f}]"
     kept = utility.low >= price.least
     return MendJudgement(
-        label, fairer, worse, sum(map(len, distances.values())), _left(distances.values()), kept, words
+        label,
+        fairer,
+        worse,
+        sum(map(len, distances.values())),
+        _left(distances.values()),
+        kept,
+        words,
+        _failed(record, (original, label)),
+    )
+
+
+def _failed(record: Record, labels: Iterable[str]) -> tuple[str, ...]:
+    """Return the models that fail the behaviour check, each with the reasons."""
+    checks = record.provenance.get("validity", {})
+    return tuple(
+        f"{one} ({'; '.join(checks[one]['failures'])})" for one in labels if checks.get(one, {}).get("failures")
     )
 
 
