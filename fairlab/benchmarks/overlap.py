@@ -22,7 +22,7 @@ def overlap_notes(benchmark: str, shown: Fingerprints, trained_on: Fingerprints)
         return []
     sample = " of a sample" if shown.sampled or trained_on.sampled else ""
     text = (
-        f"{found:,} of its {looked_for:,} texts{sample} were also trained on (the same words, ignoring case "
-        "and punctuation): on these its readings may show memorization"
+        f"{found:,} of {looked_for:,} texts{sample} of this benchmark were also trained on (the same words, ignoring "
+        "case and punctuation): on these its readings may show memorization"
     )
     return [Note(benchmark, text, mark=MARK if found >= LEAST_MARKED * looked_for else "")]

@@ -272,7 +272,7 @@ def test_training_on_an_axis_of_ones_own_is_measured_on_it_and_said(run, small, 
     model = str(only_run(tmp_path))
     done = run(f"model={model}", "benchmark=[cced]", "benchmark.cced.sets=[own.jsonl]", entry="evaluate")
     assert done.returncode == 0, done.stderr
-    assert "108 of its 120 texts were also trained on" in done.stdout
+    assert "108 of 120 texts of this benchmark were also trained on" in done.stdout
     assert "CCED gap" in done.stdout.splitlines()[0]
     assert done.stdout.splitlines()[0].endswith("(did not train; measured on training texts)")
 

