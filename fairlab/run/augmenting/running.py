@@ -75,7 +75,7 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
         return
     rows, builder = prepared
     shards = make_shards(
-        row_progress(rows),
+        row_progress(rows, read),
         builder,
         record.folder if values["limit"] is None else record.folder / WHOLE,
         **{name: values[name] for name in ("shard_rows", "num_proc", "engine")},
