@@ -257,7 +257,7 @@ def _or(words: Sequence[str]) -> str:
 
 
 def has_items(value: Any) -> bool:
-    """Return whether a value has items; an array without dimensions has a method for them, and none."""
+    """Return whether a value can be iterated; an array without dimensions cannot, although it has the method."""
     try:
         iter(value)
     except TypeError:

@@ -62,7 +62,7 @@ class MendJudgement:
         label: Name of the way of mending.
         fairer, worse: Titles of readings that moved towards fair, or away from it, beyond chance.
         tested: Number of readings of fairness.
-        remaining: Share of the distance to fair that is left: of the sum over the readings of a unit, averaged over
+        remaining: Remaining share of the distance to fair: summed over the readings of each unit, then averaged over
             units; 1 if no reading moved.
         kept: Whether the 95 % interval of the change of utility is above the price.
         utility: Change of utility in words.

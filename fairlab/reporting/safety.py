@@ -120,7 +120,7 @@ def _warm(value: float | None) -> PageCell | str:
 
 
 def _contributions(of_harm: dict[str, Any]) -> PageTable:
-    """Return figure 4."""
+    """Return a table of the contributions of source scores before and after debiasing (figure 4 of the paper)."""
     found = of_harm["contributions"]
     shown = [
         k for k in range(len(of_harm["features"])) if max(found[phase][k] for phase in ("before", "after")) >= LEAST
