@@ -108,7 +108,8 @@ def test_kinds_of_what_was_made_are_chosen(llama, reports):
     assert [text.rsplit(" ", 1)[1] for text in data.texts["train"]] == ["entry", "upshift"] * 4
     assert data.facts()["made_of_the_sample"] == 12
     with pytest.raises(
-        FairlabError, match=r"no entry of data.kinds=\['downshift'\]; kinds there are: copy, entry, upshi"
+        FairlabError,
+        match=r"of the sample gave no entry of data.kinds=\['downshift'\]; kinds there are: copy, entry, upshi",
     ):
         make(llama, reports, kinds=["downshift"], augmentation=OfKinds())
 
