@@ -212,7 +212,7 @@ class QuantityInfo:
         useful: Whether the quantity measures usefulness, regardless of the benchmark's topic.
         margin: Largest distance, in ``unit``, that counts as none: from the ideal value, or between two models; None if
             no such distance is set, so that nothing is ever said to be even or kept.
-        folded: Whether the value is an absolute value of estimates, or a mean of such: percentiles of its draws are biased
+        folded: Whether the value is an absolute value of estimates, or a mean of such: percentiles of its draws are off
             upwards, so that its own test, not an interval, tells it from 0.
     """
 
