@@ -110,7 +110,7 @@ def model_to_push(config: DictConfig) -> Path | None:
         return None
     folder = Path(str(config.model)) / "model"
     if not holds_run(folder.parent) or not folder.is_dir():
-        raise FairlabError("push= pushes the model of one run with what is measured; give model=RUN, a run's folder")
+        raise FairlabError("push= pushes the model of one run with its readings; give model=RUN, the folder of a run")
     return folder
 
 

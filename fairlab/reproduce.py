@@ -139,7 +139,7 @@ def plan_of_paper(matrix: Matrix, jobs: Sequence[RunOfSeed], output: Path, *, ca
     shown = {row.of(column) for table in matrix.tables.values() for row in table.rows for column in table.columns}
     left_out = {run: reason for run, reason in matrix.unavailable.items() if run in shown and reason != NO_ROW}
     if left_out and matrix.scale == "paper":
-        left_out["what stands in for them"] = f"python -m fairlab.reproduce paper={matrix.paper} scale=quickstart"
+        left_out["to run at quickstart scale"] = f"python -m fairlab.reproduce paper={matrix.paper} scale=quickstart"
     return plan_text(title, plans, found, left_out, busy=busy) + "\n\nEvery run in order\n------------------"
 
 

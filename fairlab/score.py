@@ -45,7 +45,7 @@ def score(config: DictConfig) -> None:
         FairlabError: the ensemble or the input does not exist, the input changed since scoring began, or the output
             already exists.
     """
-    from fairlab.data.stream.rows import read_rows, stdin_rows
+    from fairlab.data.stream.rows import read_rows, row_progress, stdin_rows
     from fairlab.methods.safety_ensemble.exported.scores_in_parts import Parts
 
     refuse_misfits("score", config)
@@ -58,7 +58,8 @@ def score(config: DictConfig) -> None:
         raise FairlabError(f"{output} is there already; give another output")
     asked = {"source_scores": config.source_scores, "versions": config.versions}
     load = partial(load_columns, str(folder), config.cache, plain(config.sources), **asked)
-    rows = stdin_rows(config.field) if config.input == STDIN else read_rows(config.input, config.field)
+    read = None if config.input == STDIN else partial(read_rows, config.input, config.field)
+    rows = row_progress(stdin_rows(config.field) if read is None else read(), read)
     started = time.perf_counter()
     finished = parts.finish(rows, load, num_proc=config.num_proc)
     seconds = time.perf_counter() - started

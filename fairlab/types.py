@@ -11,9 +11,8 @@ from math import inf
 from typing import Annotated, Any
 
 NEUTRAL = "neutral"
-# JSON types for the annotations of a dataclass
 IN_JSON: dict[str, tuple[type, ...]] = {"float": (float, int), "int": (int,), "str": (str,), "bool": (bool,)}
-IN_JSON |= {"list": (list,), "dict": (dict,), "None": (type(None),)}
+IN_JSON |= {"list": (list,), "dict": (dict,), "None": (type(None),)}  # JSON types for the annotations of a dataclass
 
 
 @dataclass(frozen=True)
@@ -378,14 +377,12 @@ def values_of(kind: type[Any], content: Any, what: str, besides: Collection[str]
     if not isinstance(content, dict):
         raise ValueError(f"{what} is {type(content).__name__}, no object of names and values")
     known = _types_in_json(kind, frozenset(besides))  # type: ignore[arg-type]
-    if not content.keys() <= known.keys():
-        unknown = min(content.keys() - known.keys())
-        raise ValueError(f"{what} has '{unknown}', which this version of fairlab does not know")
+    if unknown := content.keys() - known.keys():
+        raise ValueError(f"{what} has '{min(unknown)}', which this version of fairlab does not know")
     for name, (one, types) in known.items():
-        if name not in content:
-            if one.default is MISSING and one.default_factory is MISSING:
-                raise ValueError(f"{what} has no '{name}'")
-        elif not isinstance(content[name], types):
+        if name not in content and one.default is MISSING and one.default_factory is MISSING:
+            raise ValueError(f"{what} has no '{name}'")
+        if name in content and not isinstance(content[name], types):
             raise ValueError(f"'{name}' of {what} is {type(content[name]).__name__}, not {one.type}")
     return content
 

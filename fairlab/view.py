@@ -62,7 +62,7 @@ def serve(browser: Browser, port: int) -> None:
     try:
         serving = server(browser, port)
     except (OSError, OverflowError) as error:
-        raise FairlabError(f"--port {port} cannot be had ({error}); give another, or leave it out") from error
+        raise FairlabError(f"--port {port} is not available ({error}); give another, or leave it out") from error
     with serving:
         print_escaped(f"view: http://{LOCAL}:{serving.server_port}/ ({len(browser.records)} runs); Ctrl-C ends it")
         serving.serve_forever()

@@ -1,4 +1,4 @@
-"""Run the performance scripts, and fail where a ratio fell by more than a fifth against the committed one.
+"""Run the performance scripts, and fail if a ratio fell by more than a fifth against the committed one.
 
     python perf/bench.py [SCRIPT ...] [--packages DIR] [--augly PYTHON] [--model DIR]
 
@@ -34,9 +34,9 @@ TAKES = {
 
 
 def ratios(result: Any, name: str = "") -> Iterator[tuple[str, float]]:
-    """Ratios of a script's figures by where they stand; of several repeats the median.
+    """Yield the ratios in a script's figures with their paths of keys; the median over repeats.
 
-    What stands as ``ratio`` is one, or one for each repeat; ``ratios`` counts where there is no ``ratio`` beside it.
+    ``ratio`` is a number or a list with one per repeat; ``ratios`` is used if there is no ``ratio``.
     """
     if not isinstance(result, Mapping):
         return
@@ -48,7 +48,7 @@ def ratios(result: Any, name: str = "") -> Iterator[tuple[str, float]]:
 
 
 def fallen(found: Mapping[str, Any], committed: Mapping[str, Any]) -> list[str]:
-    """Ratios of a script that fell by more than a fifth or are not measured any more, each in words."""
+    """Describe the ratios of a script that fell by more than a fifth or are no longer measured."""
     now = dict(ratios(found))
     return [
         f"{name} from {before:.3g} to {now[name]:.3g}" if name in now else f"{name}, which is not measured any more"
@@ -58,7 +58,7 @@ def fallen(found: Mapping[str, Any], committed: Mapping[str, Any]) -> list[str]:
 
 
 def run(script: str, arguments: list[str], folder: Path) -> list[str]:
-    """Run a script and compare what it measured; what is wrong, in words."""
+    """Run a script, compare its figures with the committed ones, and return the faults in words."""
     file = Path(__file__).with_name(f"{script}.py")
     command = [sys.executable, str(file), *arguments, "--write"]
     print(f"== {script}", flush=True)

@@ -133,7 +133,7 @@ def plain_loop(folder: Path, device: str, *, tiny: bool) -> Part:
         return {name: {"plain": plain[name], "ours": ours[name], "ratio": ours[name] / plain[name]} for name in ours}
 
     return Part(
-        "plain", "CCD beside a plain loop of transformers (the named baseline)", 90, (command,), figures, alone=True
+        "plain", "CCD next to a plain loop of transformers (the named baseline)", 90, (command,), figures, alone=True
     )
 
 
@@ -215,7 +215,7 @@ def main() -> None:
     import torch
 
     if given.device == "cuda" and not torch.cuda.is_available():
-        sys.exit("there is no GPU here: run it where there is one, or try the check itself with --device cpu --tiny")
+        sys.exit("there is no GPU here: run it on a machine with one, or try the check itself with --device cpu --tiny")
     if given.prepare:
         (given.folder / "prepared.json").write_text(
             json.dumps(prepare(given.folder, given.device, tiny=given.tiny)), encoding="utf-8"

@@ -41,7 +41,7 @@ from mlm_pretraining import NOVEL, VALUES
 RESULTS = results("training_memory")
 BLOCK, BATCH, STEPS = 128, 16, 3
 WHAT = ("none", "full")
-# Freed memory goes back at once, as a device's allocator reuses it; else what was freed would count as held.
+# Freed memory goes back at once, as a device's allocator reuses it; else freed memory would count as used.
 FREED = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 WAYS = {"one process": (1, "auto"), "DDP, two processes": (2, "ddp"), "FSDP, two processes": (2, "fsdp")}
 

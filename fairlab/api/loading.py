@@ -21,7 +21,7 @@ from fairlab.types import FairlabError
 # Settings of a served model.
 SERVED = ("api_key_env", "concurrency", "price", "budget", "ledger", "extra", "tokens_per_minute", "total_timeout")
 
-DEVICE = "device"  # setting of where a model runs, which is no part of the model
+DEVICE = "device"  # a device setting, not part of the model
 
 if TYPE_CHECKING:  # importing torch and transformers takes seconds
     from fairlab.backbones.backbone import Backbone
@@ -127,7 +127,7 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject |
     _refuse_misfits(settings, [name for name in (*SETTINGS, DEVICE) if name != "base"])
     if isinstance(model, CrossEncoder):
         if not isinstance(model.model, PreTrainedModel):
-            raise FairlabError("this CrossEncoder has no weights of torch at hand; load it with backend='torch'")
+            raise FairlabError("this CrossEncoder has no PyTorch weights; load it with backend='torch'")
         model = (model.model, model.tokenizer)
     if isinstance(model, tuple) and len(model) == 2:
         model = (_plain(model[0]), model[1])

@@ -53,7 +53,7 @@ class Mended:
 
     @cached_property
     def results(self) -> Results:
-        """Return the readings that prove, or those that chose if nothing was chosen."""
+        """Return the readings that prove, or the readings for choosing if no method was chosen."""
         places = [self.folder / PROVEN, self.folder / CHOSEN, *sorted((self.folder / TRIED).glob("*"))]
         return Results(Record.load(next(place for place in places if place.is_dir())), self.kept)
 
@@ -62,7 +62,7 @@ class Mended:
         """Return the mended model: an encoder, or a classifier that :func:`fairlab.audit` takes.
 
         Raises:
-            FairlabError: Nothing mended the model.
+            FairlabError: No method mended the model.
         """
         if not self.is_mended:
             raise FairlabError(f"there is no mended model: {self.sentence}")

@@ -1,4 +1,4 @@
-"""Answer of an audit in a sentence, with what it rests on."""
+"""Answer of an audit in a sentence, with its evidence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AuditAnswer:
 
     Attributes:
         sentence: The answer.
-        lines: One sentence per test: what was found, and the smallest gap that would have been.
+        lines: One sentence per test, with the gap that was found or the smallest detectable gap.
     """
 
     sentence: str
@@ -49,7 +49,7 @@ class Tested:
         return self.reading.value > 0 or self.reading.quantity in SHIFTS
 
     def is_within(self, margin: float) -> bool:
-        """Return whether the whole 95 % interval lies within the margin, in points."""
+        """Return whether the whole 95 % interval is within the margin, in points."""
         return max(abs(self.reading.low), abs(self.reading.high)) <= margin
 
 
@@ -59,8 +59,8 @@ def answer_of(
     """Answer whether people are treated alike.
 
     A gap that was found is named first. If none was found, the sentence says which gap would have been, because no
-    finding is not equality; equality is said only if every interval lies within ``margin``. If the smallest detectable
-    gap of a test exceeds 10 points, the answer is that the data cannot tell.
+    finding is not equality; equality is said only if every interval is within ``margin``. If the smallest detectable
+    gap of a test exceeds 10 points, the answer is that the data are inconclusive.
 
     Args:
         readings: Readings of one model's audit.
@@ -73,7 +73,7 @@ def answer_of(
     lines = [_line(one, last) for one in sorted(tests, key=lambda one: not one.found)]
     found = [one for one in tests if one.found and not (margin is not None and one.is_within(margin))]
     if not tests:
-        return AuditAnswer("Cannot tell: no text names people that the rules can change, and there are no groups.", [])
+        return AuditAnswer("Cannot tell: no text names people that the rules can change, and no groups are given.", [])
     if found:
         first = max(found, key=lambda one: abs(one.reading.value))
         more = f", and {len(found) - 1} more of {len(tests)} tests found a gap" if len(found) > 1 else ""
@@ -90,7 +90,7 @@ def answer_of(
         worst = max(vague, key=lambda one: one.detectable if math.isfinite(one.detectable) else math.inf)
         return AuditAnswer(
             f"Cannot tell: no gap was found, but {_what(worst.reading)} would have been found only from "
-            f"{worst.detectable:.2g} points on; more labelled texts about people would tell.",
+            f"{worst.detectable:.2g} points on; add labelled texts about people.",
             lines,
         )
     largest = max(one.detectable for one in in_points)

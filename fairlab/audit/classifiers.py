@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
 from fairlab.audit.mending import mended, read_rule
+from fairlab.checks.progress import with_progress
 from fairlab.text.labels import as_written
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
 PICKLES = (".joblib", ".pkl", ".pickle")
 A_REQUEST = 32  # texts per request to a served classifier
+AT_ONCE = 256  # texts that an exported ensemble scores at once
 TIMEOUT = 60.0  # seconds
 
 
@@ -165,7 +167,7 @@ def _ensemble(folder: str) -> AnyClassifier:
     harms = tuple(columns.ensemble.models)
 
     def call(texts: Sequence[Fields]) -> Array:
-        rows = columns([" ".join(fields) for fields in texts])
+        rows = [row for part in _parts(texts, AT_ONCE) for row in columns(part)]
         return np.array([[row[harm] if row[harm] is not None else np.nan for harm in harms] for row in rows])
 
     return AnyClassifier(folder, call, harms, "several", tuple(columns.ensemble.thresholds.items()))
@@ -177,11 +179,17 @@ def _served(address: str) -> AnyClassifier:
     names = tuple(_asked(place, ["a text"])[0])
 
     def call(texts: Sequence[Fields]) -> Array:
-        joined = [" ".join(fields) for fields in texts]
-        parts = [joined[k : k + A_REQUEST] for k in range(0, len(joined), A_REQUEST)]
-        return np.array([[one[name] for name in names] for part in parts for one in _asked(place, part)])
+        return np.array(
+            [[one[name] for name in names] for part in _parts(texts, A_REQUEST) for one in _asked(place, part)]
+        )
 
     return AnyClassifier(address, call, names, "several")
+
+
+def _parts(texts: Sequence[Fields], size: int) -> Iterable[list[str]]:
+    """Return the texts in parts, with their fields joined, and show the progress."""
+    joined = [" ".join(fields) for fields in texts]
+    return with_progress([joined[k : k + size] for k in range(0, len(joined), size)], "classifying")
 
 
 def _asked(place: str, texts: list[str]) -> list[dict[str, float]]:
@@ -201,7 +209,7 @@ def _asked(place: str, texts: list[str]) -> list[dict[str, float]]:
             f"{place} gives no scores ({_words_of(error)}); give the address that fairlab serve prints"
         ) from error
     if len(scores) != len(texts):
-        raise FairlabError(f"{place} replies with {len(scores)} results to {len(texts)} texts; mend the server")
+        raise FairlabError(f"{place} replies with {len(scores)} results to {len(texts)} texts; check the server")
     return scores
 
 

@@ -98,7 +98,7 @@ def _sound(name: str, rows: Iterable[Row | BadRow]) -> Iterable[Row]:
     empty = True
     for row in rows:
         if isinstance(row, BadRow):
-            raise FairlabError(f"{name}, {row.place}: {row.reason}; mend or remove the row, or give field=COLUMN")
+            raise FairlabError(f"{name}, {row.place}: {row.reason}; fix or remove the row, or give field=COLUMN")
         empty = False
         yield row
     if empty:
@@ -257,6 +257,6 @@ def _of_columns(
     for place, column in enumerate(names):
         for k, value in enumerate(_column(name, rows, column)):
             if as_written(value) not in ("0", "1"):
-                raise FairlabError(f"{name}, {rows[k].place}: '{value}' in '{column}' is not 0 or 1; mend the cell")
+                raise FairlabError(f"{name}, {rows[k].place}: '{value}' in '{column}' is not 0 or 1; fix the cell")
             truth[k, place] = float(as_written(value))
     return truth, names, "several"

@@ -17,7 +17,7 @@ FLIPS = {
     "flips": _percent("changed predictions", "predictions that change if a person in the text changes"),
     "control_flips": _percent(
         "changed predictions in the control",
-        "predictions that change if as many words change and no person does; the model's instability",
+        "predictions that change when the same number of words change but no person does; the model's instability",
     ),
     "excess_flips": _points(
         "changed predictions beyond the control",

@@ -294,7 +294,7 @@ def _corrections(one: Pairs, answers: PairOutputs, read: Sequence[tuple[Pair, An
 def _notes(one: Pairs, read: Sequence[Pair]) -> list[Note]:
     found = []
     if not one.pairs:
-        found.append(f"{one.axis}: no text names people by it that the rules can change, so nothing is said of it")
+        found.append(f"{one.axis}: no text names people by it that the rules can change, so it is not audited")
     elif not read:
         found.append(
             f"{one.axis}: the rewriter's error on these texts was not read ({one.read} on other texts); sheet=100 "

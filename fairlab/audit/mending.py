@@ -43,7 +43,7 @@ class _Form(TypedDict):
 
 @dataclass(frozen=True)
 class Rule:
-    """Decision rule to put after a classifier, with nothing but numbers in it.
+    """Decision rule to put after a classifier, made of numbers only.
 
     Attributes:
         way: ``threshold`` or ``odds``.
@@ -77,12 +77,12 @@ def read_rule(path: Path) -> Rule:
     content = read_object(path)
     require_form(path, content, _Form)
     if set(content["cuts"]) - set(content["labels"]) or set(content["chances"]) - set(content["labels"]):
-        raise FairlabError(f"{path} names labels that it does not list; let mend=threshold or mend=odds write it again")
+        raise FairlabError(f"{path} names labels that it does not list; rewrite it with mend=threshold or mend=odds")
     return Rule(**content)
 
 
 def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, threshold: float = 0.5) -> Rule:
-    """Return the rule that mends a classifier on some rows.
+    """Fit a decision rule for a classifier on some rows.
 
     Args:
         way: ``threshold`` chooses a threshold per label, the same for everybody, with the smallest gap in error rates
@@ -91,15 +91,15 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
         model: Classifier.
         data: Rows with labels and groups, other than those to measure on.
         keep: Largest loss of accuracy on these rows, in points; ``odds`` does not read it.
-        threshold: Threshold of labels for which the model has none.
+        threshold: Threshold of labels without a threshold of the model.
 
     Raises:
         FairlabError: The data has scores, has no two groups of 20 rows, or has three exclusive labels for odds.
     """
     if model.column or model.by_chance:
-        raise FairlabError(f"{model.name} already; mend the model that it is made of")
+        raise FairlabError(f"{model.name}: a rule is already applied; give the model without it")
     if data.kind == "score":
-        raise FairlabError("mend= changes decisions, and the model gives scores; train it with +experiment=fairtune")
+        raise FairlabError("mend= changes decisions, and the model gives scores; use +experiment=fairtune instead")
     outputs = outputs_of(model, data.fields, data.kind, data.labels)
     labels = list(data.labels)
     if way == "threshold":
@@ -110,10 +110,10 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
         cuts = chosen_cuts(data, outputs, columns, start, keep / 100)
         return Rule("threshold", data.kind, labels, dict(zip(labels, cuts.tolist(), strict=True)), rows=len(outputs))
     if data.kind == "one" and len(labels) != 2:
-        raise FairlabError(f"mend=odds needs two labels, or several at once, not {len(labels)}; take mend=threshold")
+        raise FairlabError(f"mend=odds needs two labels, or several per text, not {len(labels)}; use mend=threshold")
     column = next(iter(data.groups), "")
     if not column:
-        raise FairlabError("mend=odds needs groups, and fit names none; give group=COLUMN")
+        raise FairlabError("mend=odds needs groups, but fit has no group column; give group=COLUMN")
     places = [1] if data.kind == "one" else range(len(labels))
     chances = {}
     for place in places:

@@ -97,9 +97,9 @@ def _called(model: AnyClassifier, texts: Sequence[Fields], labels: Sequence[str]
             except Exception:
                 shown = " | ".join(fields)[:80]
                 raise FairlabError(
-                    f"{model.name} fails on the text '{shown}' ({said}); mend the model, or remove the text"
+                    f"{model.name} fails on the text '{shown}' ({said}); fix the model, or remove the text"
                 ) from error
-        raise FairlabError(f"{model.name} fails ({said}), though not on a text alone; mend the model") from error
+        raise FairlabError(f"{model.name} fails ({said}) on several texts together; fix the model") from error
 
 
 def _shaped(model: AnyClassifier, found: Array, n: int, labels: Sequence[str], kind: Kind) -> Array:
@@ -124,7 +124,7 @@ def _checked(model: AnyClassifier, outputs: Array, texts: Sequence[Fields], kind
     bad = ~np.isfinite(outputs).all(axis=1)
     if bad.any():
         shown = " | ".join(texts[int(bad.argmax())])[:80]
-        raise FairlabError(f"{model.name} gives no number for the text '{shown}'; mend the model, or remove the text")
+        raise FairlabError(f"{model.name} gives no number for the text '{shown}'; fix the model, or remove the text")
     if kind == "score":
         return outputs
     if outputs.min() < -1e-6 or outputs.max() > 1 + 1e-6:

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairlab.audit.control import changed_words, control_of
-from fairlab.augmentation.perturbation import Perturbation
+from fairlab.augmentation.perturbation import Perturbation, Rewritten
+from fairlab.checks.progress import with_progress
+from fairlab.rewriting.word_rewriters import Selection
 from fairlab.text.fields import join_fields
 from fairlab.types import FairlabError
+
+AT_ONCE = 256  # texts between two steps of the progress bar
 
 
 @dataclass(frozen=True)
@@ -78,9 +82,14 @@ def make_pairs(
     perturbation = Perturbation(axes=[axis], sampling="uniform", mode=mode, seed=seed)
     lexicon = perturbation.lexicons[0]
     texts = [join_fields(some) for some in fields]
-    drawn = perturbation.choose(texts, range(1, len(texts) + 1), perturbation.weights([]))
-    chosen = {k: choice for k, choice in enumerate(drawn) if choice is not None}
-    made = perturbation.rewrite([fields[k] for k in chosen], list(chosen.values())) if chosen else []
+    chosen: dict[int, Selection] = {}
+    made: list[Rewritten] = []
+    parts = [range(k, min(k + AT_ONCE, len(texts))) for k in range(0, len(texts), AT_ONCE)]
+    for part in with_progress(parts, f"rewriting by {lexicon.axis}"):
+        drawn = perturbation.choose([texts[k] for k in part], [k + 1 for k in part], perturbation.weights([]))
+        some = {k: choice for k, choice in zip(part, drawn, strict=True) if choice is not None}
+        made += perturbation.rewrite([fields[k] for k in some], list(some.values())) if some else []
+        chosen |= some
     pairs, faults = [], Counter[str]()
     for (k, choice), found in zip(chosen.items(), made, strict=True):
         if found.fault[0]:

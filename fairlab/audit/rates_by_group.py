@@ -52,7 +52,7 @@ def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple
             notes.append(f"{column}: groups of fewer than {SMALLEST} rows are left out: {small}")
         if len(members.names) < 2:
             if "*" in column or column.startswith(FOUND):
-                notes.append(f"{column}: fewer than two groups have {SMALLEST} rows, so nothing is said of them")
+                notes.append(f"{column}: fewer than two groups have {SMALLEST} rows, so they are not compared")
                 continue
             small = _listed(members.small)
             raise FairlabError(
@@ -105,7 +105,7 @@ def _of_labels(column: str, members: Members, data: LabelledRows, labels: Array,
 def _as_quantities(subset: str, prefix: str, rates: Sequence[Rate]) -> Iterator[Quantity]:
     for one in rates:
         place = f"{prefix}_{slug(one.group)}" if one.group else subset
-        low, high = percentile_interval(100 * one.draws)  # of a gap near 0, draws lie above it
+        low, high = percentile_interval(100 * one.draws)  # if a gap is near 0, draws exceed it
         interval = (min(low, 100 * one.value), max(high, 100 * one.value))
         yield Quantity(place, one.name, 100 * one.value, 100 * one.draws, one.n, interval=interval, p=one.p)
 

@@ -31,7 +31,7 @@ def as_numbers(name: str, returned: Any, labels: Sequence[str]) -> Array:
         FairlabError: A label is unknown or missing, or the model returns something else.
     """
     if returned is None:
-        raise FairlabError(f"{name} returns nothing; return a row of numbers a text")
+        raise FairlabError(f"{name} returns None; return one row of numbers per text")
     if hasattr(returned, "detach"):  # a tensor of torch
         returned = returned.detach().cpu().double().numpy()
     if hasattr(returned, "__next__"):  # a generator

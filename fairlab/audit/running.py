@@ -41,8 +41,8 @@ class Settings:
         mode: Way of finding people: ``syntax`` or ``lexical``.
         limit: Maximum number of rows, spread evenly, or None.
         seed: Seed of the drawn people and targets.
-        mend: Way of mending the model's decisions, ``threshold`` or ``odds``, or None; the mended model is audited too.
-        fit: Labelled rows, other than the audited ones, that a mended model is fitted on.
+        mend: Way of mending the model's decisions, ``threshold`` or ``odds``, or None; its result is audited too.
+        fit: Labelled rows, other than the audited ones, to fit it on.
         keep: Largest loss of accuracy, in points, at which a later model's accuracy counts as kept.
     """
 
@@ -73,7 +73,7 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
         record: The run's record, which receives readings, comparisons and the answers.
 
     Returns:
-        Audited classifiers by label, with ``mended`` if a model was mended.
+        Audited classifiers by label, with ``mended`` if ``mend`` is given.
 
     Raises:
         FairlabError: The data, a model or a setting does not fit.
@@ -83,7 +83,7 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     if settings.mend not in (None, "threshold", "odds"):
         raise FairlabError(f"mend must be threshold or odds, not {settings.mend}")
     if settings.fit is not None and settings.mend is None:
-        raise FairlabError("fit= is read by mend= alone; give mend=threshold or mend=odds, or leave it out")
+        raise FairlabError("fit= is used only by mend=; give mend=threshold or mend=odds, or leave fit out")
     found = {label: as_classifier(model) for label, model in models.items()}
     rows = _rows(data, settings, next(iter(found.values())))
     for model in found.values():
@@ -117,20 +117,20 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
 def _with_mended(
     found: dict[str, AnyClassifier], rows: LabelledRows, settings: Settings, record: Record
 ) -> dict[str, AnyClassifier]:
-    """Return the model with its mended version, whose rule is written to the run folder.
+    """Return the model and its version with a decision rule, and write the rule to the run folder.
 
     Raises:
         FairlabError: There are several models, there are no rows to fit on, or they are the audited ones.
     """
     if len(found) > 1:
-        raise FairlabError("mend= mends one model; give model=MODEL")
+        raise FairlabError("mend= takes one model; give model=MODEL")
     if settings.fit is None:
         raise FairlabError(f"mend={settings.mend} needs fit=FILE, labelled rows other than those that are audited")
     (model,) = found.values()
     fit = _rows(settings.fit, settings, model, rows.labels)
     seen = set(map(tuple, rows.fields))
     if shared := sum(tuple(fields) in seen for fields in fit.fields):
-        raise FairlabError(f"{shared} texts of fit are audited too, which would flatter the mended model; remove them")
+        raise FairlabError(f"{shared} texts of fit are also audited, which flatters the result; remove them from fit")
     if not fit.groups:
         fit.groups.update(groups_of_people(fit.fields, settings.axis))
     rule = fit_rule(settings.mend or "threshold", model, fit, settings.keep, settings.threshold)
@@ -163,6 +163,6 @@ def _rows(data: Any, settings: Settings, model: AnyClassifier, names: Sequence[s
 
 
 def _write_sheets(folder: Path, pairs: Sequence[Pairs], ids: Sequence[str], count: int) -> None:
-    """Write a sheet with as many pairs of each axis."""
+    """Write a sheet with the same number of pairs per axis."""
     drawn = [pair for one in pairs for pair in drawn_for_sheet(one.pairs, ids, count)]
     write_rewrites(folder / FILE, drawn, ids)

@@ -104,7 +104,7 @@ class WritingAudit(Benchmark):
         pairs = [pair for one in self.pairs for pair in one.pairs]
         written = write_texts(self.name, backbone, prompts_of(pairs), self.sampling)
         if all(one.ended == FAILED for one in written):
-            raise FairlabError("the model wrote nothing; check its server")
+            raise FairlabError("the model wrote no text; check its server")
         kinds, sentiment = self._judged(written)
         quantities: list[Quantity] = []
         items: dict[str, NDArray[np.floating]] = {}
@@ -239,12 +239,12 @@ def axis_answer(one: Pairs, readings: Sequence[Reading]) -> str:
     """
     values = {reading.quantity: reading for reading in readings if reading.subset == one.axis}
     if "excess_flips" not in values:
-        return f"{one.axis}: cannot tell, since no prompt names people that the rules can change."
+        return f"{one.axis}: inconclusive, because no prompt names people that the rules can change."
     flips, smallest = values["excess_flips"], values["detectable_flips"].value
     numbers = f"{flips.value:+.1f} points [{flips.low:.1f}, {flips.high:.1f}] beyond the control"
     p = flips.p_holm if flips.p_holm is not None else 1.0
     if p < ALPHA and flips.value > 0:
         return f"{one.axis}: {numbers}, p {p:.2g} after Holm, rewriter wrong in {one.read}."
     if smallest > TELLING:
-        return f"{one.axis}: cannot tell; {numbers}, and gaps only from {smallest:.2g} points on would have been found."
-    return f"{one.axis}: within noise; {numbers}, and gaps from {smallest:.2g} points on would have been found."
+        return f"{one.axis}: inconclusive; {numbers}, and only gaps from {smallest:.2g} points are detectable."
+    return f"{one.axis}: within noise; {numbers}, and gaps from {smallest:.2g} points are detectable."

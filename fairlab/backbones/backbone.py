@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 import torch
-from rich.progress import track
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from fairlab.backbones.pooling import first_token, token_mean
 from fairlab.backbones.tokenizers import refuse_tokens_without_row
+from fairlab.checks.progress import with_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,11 +55,6 @@ def batches_by_tokens(lengths: Sequence[int], budget: int) -> Iterator[list[int]
         batch.append(position)
     if batch:
         yield batch
-
-
-def batch_progress(batches: Sequence[list[int]], title: str) -> Iterable[list[int]]:
-    """Return the batches, with a progress bar if there is a title and a terminal."""
-    return track(batches, title, disable=not title or not sys.stderr.isatty(), transient=True)
 
 
 def body(model: PreTrainedModel) -> nn.Module:
@@ -264,7 +258,7 @@ class Backbone(nn.Module):
             if text in known:
                 embeddings[position] = known[text]
         with self.measuring():
-            for batch in batch_progress(batches, progress):
+            for batch in with_progress(batches, progress):
                 input_ids, attention_mask = pad([token_ids[position] for position in batch], self.padding_id)
                 embedded = self(input_ids.to(self.device), attention_mask.to(self.device))
                 embeddings[batch] = embedded.float().cpu()

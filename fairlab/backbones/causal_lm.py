@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batch_progress, body
+from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, body
 from fairlab.backbones.scoring import LogLikelihoods, Targets, batches_of_one_length, target_log_probabilities
+from fairlab.checks.progress import with_progress
 from fairlab.types import CannotScore, FairlabError
 
 CHAT_TURN, DOCUMENT = "<|im_start|>", "<|endoftext|>"
@@ -147,7 +148,7 @@ class CausalLM:
         """
         length = self.backbone.max_length
         if not 1 <= stride < length:
-            raise FairlabError(f"stride must lie in 1..{length - 1}, below the max_length of the model, not {stride}")
+            raise FairlabError(f"stride must be in 1..{length - 1}, below the max_length of the model, not {stride}")
         if not texts:
             return []
         token_ids = self.backbone.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
@@ -180,7 +181,7 @@ class CausalLM:
         distinct = [key for key in dict.fromkeys(keys) if len(key) - 1 > key[0]]
         scores: dict[tuple[int, ...], NDArray[np.float64]] = {}
         with self.backbone.measuring():
-            for batch in batch_progress(
+            for batch in with_progress(
                 batches_of_one_length([len(key) - 2 for key in distinct], self.budget), progress
             ):
                 texts = [distinct[position] for position in batch]

@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from fairlab.backbones.backbone import RAISE_LENGTH, TOKENS_PER_BATCH, Backbone, batch_progress, batches_by_tokens
+from fairlab.backbones.backbone import RAISE_LENGTH, TOKENS_PER_BATCH, Backbone, batches_by_tokens
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import next_logits
 from fairlab.backbones.writers import END, LENGTH, Sampling, TextPrompt, Written
 from fairlab.checks.chat_templates import chat_text
+from fairlab.checks.progress import with_progress
 from fairlab.types import CannotScore
 
 
@@ -65,7 +66,7 @@ class CausalWriter:
         found: dict[int, Written] = {}
         lengths = [len(ids) + sampling.max_tokens for ids in asked]
         with self.backbone.measuring():
-            for batch in batch_progress(list(batches_by_tokens(lengths, self.budget)), progress):
+            for batch in with_progress(list(batches_by_tokens(lengths, self.budget)), progress):
                 texts = self._batch([asked[k] for k in batch], [prompts[k] for k in batch], sampling)
                 for k, text in zip(batch, texts, strict=True):
                     found[k] = text

@@ -18,8 +18,9 @@ from transformers import (
 )
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
 
-from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batch_progress
+from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone
 from fairlab.backbones.scoring import batches_of_one_length
+from fairlab.checks.progress import with_progress
 from fairlab.types import CannotScore, FairlabError
 
 SCORE = ("score",)  # only output of a regression, or of a choice between texts
@@ -157,7 +158,7 @@ class Classifier:
         self.cut += encoded.cut
         found = np.empty((len(pairs), len(self.order)), dtype=np.float32)
         with backbone.measuring():
-            for batch in batch_progress(
+            for batch in with_progress(
                 batches_of_one_length([len(ids) for ids in encoded.token_ids], self.budget), progress
             ):
                 input_ids = torch.tensor([encoded.token_ids[row] for row in batch], device=backbone.device)

@@ -13,12 +13,12 @@ from fairlab.backbones.backbone import (
     RAISE_LENGTH,
     TOKENS_PER_BATCH,
     Backbone,
-    batch_progress,
     batches_by_tokens,
     body,
 )
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.scoring import apply_head
+from fairlab.checks.progress import with_progress
 from fairlab.types import CannotScore
 
 UNFINISHED = "\N{REPLACEMENT CHARACTER}"  # decoded form of an incomplete character
@@ -57,7 +57,7 @@ def continuations(
     prompts = [[scorer.start_id, *ids[-room:]] for ids in encoded]
     written: dict[str, str] = {}
     with backbone.measuring():
-        for batch in batch_progress(list(batches_by_tokens([len(ids) for ids in prompts], budget)), progress):
+        for batch in with_progress(list(batches_by_tokens([len(ids) for ids in prompts], budget)), progress):
             texts = _write(scorer, [prompts[position] for position in batch], characters)
             written.update(zip((distinct[position] for position in batch), texts, strict=True))
     return [written[context] for context in contexts]

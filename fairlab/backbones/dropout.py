@@ -22,9 +22,7 @@ def set_dropout(model: PreTrainedModel, *, hidden: float, attention: float) -> N
         FairlabError: If a probability is out of range, or the attention of this architecture is unknown.
     """
     if not (0 <= hidden < 1 and 0 <= attention < 1):
-        raise FairlabError(
-            f"method.dropout.hidden and method.dropout.attention must lie in 0..1: {hidden}, {attention}"
-        )
+        raise FairlabError(f"method.dropout.hidden and method.dropout.attention must be in 0..1: {hidden}, {attention}")
     layers = {name: module for name, module in model.base_model.named_modules() if isinstance(module, nn.Dropout)}
     if not any(name.endswith(OF_ATTENTION) for name in layers):
         raise FairlabError(

@@ -115,9 +115,9 @@ class HarnessScorer:
         except (TypeError, ValueError) as error:
             raise CannotScore(f"{self.name} gives no log-likelihoods ({error}); give one number per request") from error
         if np.isnan(values).any():
-            raise CannotScore(f"{self.name} gives log-likelihoods that are no numbers; mend it")
+            raise CannotScore(f"{self.name} gives log-likelihoods that are NaN; fix it")
         if values.shape != (len(distinct),):
-            raise CannotScore(f"{self.name} gives {len(values)} log-likelihoods for {len(distinct)} requests; mend it")
+            raise CannotScore(f"{self.name} gives {len(values)} log-likelihoods for {len(distinct)} requests; fix it")
         place = {one: row for row, one in enumerate(distinct)}
         rows = [place[one] for one in asked]
         return LogLikelihoods(values[rows], np.array(counts, dtype=np.int64)[rows])

@@ -63,5 +63,5 @@ def _last(encoder: Backbone, number: int) -> list[nn.Module]:
         raise FairlabError(f"method.last_layers must be from 1 to {depth}, the layers of this encoder, not {number}")
     stacks = [part for part in encoder.transformer.modules() if isinstance(part, nn.ModuleList) and len(part) == depth]
     if not stacks:
-        raise FairlabError("this encoder's layers cannot be told apart; train all of it with method.last_layers=null")
+        raise FairlabError("the layers of this encoder cannot be found; train all of it with method.last_layers=null")
     return list(stacks[0][-number:])

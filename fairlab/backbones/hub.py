@@ -44,7 +44,7 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
         return Path(cached).parent
     if unreachable := hub_unreachable():
         raise FairlabError(
-            f"the weights of {name} cannot be had: no such folder, not in the hub cache "
+            f"the weights of {name} cannot be found: no such folder, not in the hub cache "
             f"{constants.HF_HUB_CACHE}, and {unreachable}; {_remedy(name)}"
         )
     try:
@@ -52,7 +52,7 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise FairlabError(
-            f"the weights of {name} cannot be had: no such folder, and the hub says: {reason}; {_remedy(name)}"
+            f"the weights of {name} cannot be loaded: no such folder, and the hub says: {reason}; {_remedy(name)}"
         ) from error
     if not (folder / file).is_file() and not (file == WEIGHTS and (folder / INDEX).is_file()):
         raise FairlabError(f"{name} has no {file} at revision {revision or 'main'}; convert it to safetensors first")

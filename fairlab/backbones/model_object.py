@@ -32,7 +32,7 @@ def calling(name: str) -> Iterator[None]:
         raise
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        raise CannotScore(f"{name} ends in an error of its own ({type(error).__name__}: {reason}); mend it") from error
+        raise CannotScore(f"{name} ends in an error of its own ({type(error).__name__}: {reason}); fix it") from error
 
 
 class ModelObject:
@@ -127,7 +127,7 @@ class ModelObject:
                 f"[{len(texts)}, length of a vector]"
             )
         if not np.isfinite(array).all():
-            raise CannotScore(f"{self.name} gives vectors with numbers that are not finite; mend it")
+            raise CannotScore(f"{self.name} gives vectors with numbers that are not finite; fix it")
         return torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
 
     def digest(self) -> str:
@@ -171,6 +171,4 @@ class ModelObject:
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise CannotScore(
-            f"{self.name} has no weights at hand, and this needs a model with its tokenizer; give (model, tokenizer)"
-        )
+        raise CannotScore(f"{self.name} is not a model with weights, and this needs them; give (model, tokenizer)")

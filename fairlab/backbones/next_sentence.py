@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batch_progress
+from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone
 from fairlab.backbones.scoring import batches_of_one_length
+from fairlab.checks.progress import with_progress
 from fairlab.types import CannotScore
 
 FOLLOWS = 0  # class isNext of BERT's next-sentence prediction (Devlin et al. 2019)
@@ -59,7 +60,7 @@ class NextSentence:
         self.cut += sum(backbone.is_cut(token_ids, first, second))
         found = np.empty(len(distinct))
         with backbone.measuring():
-            for batch in batch_progress(batches_of_one_length([len(ids) for ids in token_ids], self.budget), progress):
+            for batch in with_progress(batches_of_one_length([len(ids) for ids in token_ids], self.budget), progress):
                 input_ids = torch.tensor([token_ids[row] for row in batch], device=backbone.device)
                 pooled = backbone.transformer(
                     input_ids=input_ids,

@@ -105,12 +105,12 @@ def lora_settings(file: Path) -> dict[str, Any]:
             continue
         parts = value if isinstance(value, list) else []
         if not isinstance(value, kind) or not all(isinstance(part, str | int) for part in parts):
-            raise FairlabError(f"{file} sets {name}={value!r}, which is no value of LoRA; save the adapters anew")
+            raise FairlabError(f"{file} sets {name}={value!r}, which LoRA does not accept; save the adapters again")
         found[name] = value
     for name in PATTERNS:
         values = content.get(name) or {}
         if not isinstance(values, dict) or not all(isinstance(one, int | float) for one in values.values()):
-            raise FairlabError(f"{file} sets {name} to what are no numbers by module; save the adapters anew")
+            raise FairlabError(f"{file} must set {name} to one number per module; save the adapters again")
         found[name] = values
     for name in ("target_modules", "exclude_modules"):
         if isinstance(found.get(name), str) and found[name] != "all-linear":

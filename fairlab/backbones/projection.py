@@ -64,9 +64,7 @@ def project(backbone: Backbone, projection: Tensor, *, general: bool = False) ->
     """
     if backbone.published is not None and not backbone.published.is_linear:
         kinds = ", ".join(type(part).__name__ for part in backbone.published.readout)
-        raise FairlabError(
-            f"embeddings cannot be projected where they are made by {kinds}; take backbone.pooling=mean or cls"
-        )
+        raise FairlabError(f"embeddings of a model with {kinds} cannot be projected; give backbone.pooling=mean or cls")
     module = body(backbone.model)
     if backbone.projection is None:
         module.register_forward_hook(_project_output)

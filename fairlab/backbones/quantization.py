@@ -35,7 +35,7 @@ def refuse_without_cuda() -> None:
     if not torch.cuda.is_available():
         raise FairlabError(
             "method.quantize=true keeps the frozen weights in 4 bits, which needs a CUDA device; with "
-            "method.quantize=false the same adapters are trained beside whole weights"
+            "method.quantize=false the same adapters are trained on unquantized weights"
         )
     need_extra("qlora", "method.quantize=true", "bitsandbytes")
 

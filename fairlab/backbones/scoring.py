@@ -173,7 +173,7 @@ def apply_head(model: PreTrainedModel, output: ModelOutput, hidden_ND: Tensor) -
     with _answering(body(model), given) as asked:
         heads = model(input_ids=torch.zeros(len(hidden_ND), 1, dtype=torch.long, device=hidden_ND.device))
     if not asked:
-        raise CannotScore(f"the head of {type(model).__name__} cannot be told from its body; score another model")
+        raise CannotScore(f"the head of {type(model).__name__} cannot be separated from its body; give another model")
     return token_logits(heads).squeeze(1)
 
 

@@ -60,7 +60,7 @@ def new_seq2seq(
     """
     if layers < 1 or not 4 <= max_length <= LONGEST:
         raise FairlabError(
-            f"backbone.layers must be at least 1 and backbone.max_length lie in 4..{LONGEST}: {layers}, {max_length}"
+            f"backbone.layers must be at least 1 and backbone.max_length in 4..{LONGEST}: {layers}, {max_length}"
         )
     folder = find_weights(name, package=package)
     if weights_sha256 and (found := sha256(*held_weights(folder))) != weights_sha256:

@@ -50,7 +50,7 @@ def _read_line(path: Path, number: int, line: str) -> tuple[str, int | None, Wri
             raise ValueError
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FairlabError(
-            f'{path}, line {number} is not like {{"prompt": ..., "text": ..., "sample": 0}}; mend or remove it'
+            f'{path}, line {number} is not like {{"prompt": ..., "text": ..., "sample": 0}}; fix or remove it'
         ) from error
     return prompt, sample, Written(text, ended, tokens)
 

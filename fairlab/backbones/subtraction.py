@@ -40,7 +40,7 @@ def load_subtraction(backbone: Backbone, folder: Path) -> None:
         settings = read_object(folder / FOLDER / SETTINGS)
         scale, space = settings.get("scale"), settings.get("space")
         if not isinstance(scale, int | float) or space not in SPACES:
-            raise FairlabError(f"{folder / FOLDER / SETTINGS} must give a scale and a space; export the model anew")
+            raise FairlabError(f"{folder / FOLDER / SETTINGS} must give a scale and a space; export the model again")
         with loading(f"the classifier {folder / FOLDER}"):
             model = AutoModelForSequenceClassification.from_pretrained(
                 folder / FOLDER, use_safetensors=True, trust_remote_code=False

@@ -108,7 +108,7 @@ def in_range(length: int, limit: int, name: str) -> int:
         FairlabError: If the number is out of range.
     """
     if not MIN_LENGTH <= length <= limit:
-        raise FairlabError(f"backbone.max_length must lie in {MIN_LENGTH}..{limit} for {name}, not {length}")
+        raise FairlabError(f"backbone.max_length must be in {MIN_LENGTH}..{limit} for {name}, not {length}")
     return length
 
 

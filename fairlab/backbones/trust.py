@@ -163,11 +163,11 @@ def weights_files(folder: Path) -> list[Path]:
         raise FairlabError(f"{folder} holds no {WEIGHTS}{_other_weights(folder)}")
     shards = read_object(folder / INDEX).get("weight_map")
     if not isinstance(shards, dict) or not shards:
-        raise FairlabError(f"{folder / INDEX} names no shards; save the model anew with save_pretrained")
+        raise FairlabError(f"{folder / INDEX} names no shards; save the model again with save_pretrained")
     for name in shards.values():
         if not isinstance(name, str) or Path(name).name != name or not name.endswith(".safetensors"):
             raise FairlabError(
-                f"{folder / INDEX} names {name!r}, which is no safetensors file beside it; do not use it"
+                f"{folder / INDEX} names {name!r}, which is not a safetensors file next to it; do not use it"
             )
         if not (folder / name).is_file():
             raise FairlabError(f"{folder / name} is missing; copy all shards that {INDEX} names")
@@ -196,10 +196,10 @@ def sentence_modules(folder: Path) -> list[SentenceModule]:
     file = folder / "modules.json"
     named = read_json(file)
     if not isinstance(named, list) or not named or not all(isinstance(entry, dict) for entry in named):
-        raise FairlabError(f"{file} must hold a list of modules; save the model anew with sentence-transformers")
+        raise FairlabError(f"{file} must hold a list of modules; save the model again with sentence-transformers")
     modules = [_sentence_module(file, entry) for entry in named]
     if modules[0] != SentenceModule("Transformer", "") or any(later.kind == "Transformer" for later in modules[1:]):
-        raise FairlabError(f"{file} must begin with a Transformer at the top of the folder; save the model anew")
+        raise FairlabError(f"{file} must begin with a Transformer at the top of the folder; save the model again")
     for module in modules:
         _check_settings(folder, module)
     return modules
@@ -215,7 +215,7 @@ def _sentence_module(file: Path, entry: dict[str, Any]) -> SentenceModule:
     if not isinstance(path, str) or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
         raise FairlabError(f"{file} keeps a {kind} in {path!r}, which is no folder inside; do not use this model")
     if entry.get("kwargs"):
-        raise FairlabError(f"{file} hands arguments to {kind}; save the model anew without them")
+        raise FairlabError(f"{file} hands arguments to {kind}; save the model again without them")
     return SentenceModule(kind, path)
 
 

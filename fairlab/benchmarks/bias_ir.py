@@ -95,7 +95,7 @@ class BiasIR(Benchmark):
             ),
             "deviation": QuantityInfo(
                 "distance from an even choice",
-                "how far the share of queries nearer to the male document lies from one half (0 is fair)",
+                "distance from one half of the share of queries nearer to the male document (0 is fair)",
                 "ratio",
                 0.0,
                 0.0,

@@ -99,7 +99,10 @@ class Counterfactual(Benchmark):
                 margin=0.05,
             ),
             "sentiment_difference": QuantityInfo(
-                "difference of sentiment", "mean sentiment less that of the other groups (0 is fair)", "sentiment", 0.0
+                "difference of sentiment",
+                "mean sentiment minus the mean of the other groups (0 is fair)",
+                "sentiment",
+                0.0,
             ),
             "detectable_sentiment_difference": _distance(
                 "smallest detectable difference of sentiment", "true difference that is found with a power of 80 %"

@@ -211,7 +211,7 @@ class CrowSPairs(Benchmark):
 
     def _too_few(self, pairs: Sequence[CrowsPair]) -> list[Note]:
         published = sum(PUBLISHED[name] for name in self.bias_types)
-        text = f"{len(pairs)} pairs, where the published data have {published}: not comparable with published numbers"
+        text = f"{len(pairs)} pairs of the {published} in the published data: not comparable with published numbers"
         return [Note(self.name, text)] if len(pairs) < published else []
 
 
@@ -349,5 +349,5 @@ def _warnings(scores_N2: NDArray[np.floating]) -> list[str]:
     if skipped:
         found.append(f"{skipped} of {len(more)} pairs were skipped, as one of their sentences has no token of its own")
     if skipped < len(more) and (more == less)[~np.isnan(more)].all():
-        found.append("all pairs tie: the model tells no sentence from its counterpart, and the scores mean nothing")
+        found.append("all pairs tie: both sentences of every pair score the same, so the scores are meaningless")
     return found

@@ -85,7 +85,7 @@ class DBIndexBenchmark(DataBenchmark):
     description = Description(
         "db_index",
         "db-index",
-        "How near does a data set lie to abusive language?",
+        "How close is a data set to abusive language?",
         {
             "expectation": _cosine(
                 "expectation", "mean cosine of the texts to abusive texts (0 is no similarity)", ideal=0.0
@@ -317,7 +317,7 @@ def remarks(index: metric.DBIndex, read: Read, outliers: int, clusters: metric.C
         if count:
             texts.append(f"{count:,} {side} entries have a zero vector, whose cosine is taken for 0")
     if read.sources is not None:
-        texts.append(f"its {n:,} entries were made of {len(set(read.sources)):,}, which intervals resample whole")
+        texts.append(f"its {n:,} entries come from {len(set(read.sources)):,} originals, which intervals resample")
     if read.unread:
         texts.append(f"{read.unread:,} rows of the data set cannot be read and are left out")
     return texts

@@ -71,7 +71,7 @@ class DecisionGaps(Benchmark):
         {
             "log_odds_difference": QuantityInfo(
                 "difference of log-odds",
-                "log-odds of a favourable decision less those of the other groups (0 is fair)",
+                "log-odds of a favourable decision minus the log-odds of the other groups (0 is fair)",
                 "log-odds",
                 0.0,
                 headline=True,
@@ -128,7 +128,7 @@ def read_decisions(path: Path) -> Decisions:
     except (KeyError, TypeError) as error:
         raise FairlabError(f"{path} lacks {error}; it needs people, ages, races, genders and templates") from error
     if bad := [one for one in templates if "{person}" not in one]:
-        raise FairlabError(f"{path}: the template '{bad[0][:60]}' has no {{person}}; put it where the person is named")
+        raise FairlabError(f"{path}: the template '{bad[0][:60]}' has no {{person}}; put it in place of the person")
     if not templates or not all(len(some) > 1 for some in groups.values()):
         raise FairlabError(f"{path} needs a template, and two ages, races and genders at least")
     return Decisions(templates, people, groups)

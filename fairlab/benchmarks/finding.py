@@ -61,7 +61,7 @@ def refuse_undescribed(benchmark: Any) -> None:
         raise FairlabError(f"a {kind.__name__} is no benchmark; give a name, such as 'seat'")
     found = getattr(benchmark, "description", None)
     if not isinstance(found, Description):
-        raise FairlabError(f"benchmark {what} does not say what it is; give its class a description, {HOW}")
+        raise FairlabError(f"benchmark {what} has no description; give its class one, {HOW}")
     for part in ("name", "title", "question", "quantities"):
         if not getattr(found, part) or not str(getattr(found, part)).strip():
             raise FairlabError(f"the description of benchmark {what} has no {part}; add it, {HOW}")

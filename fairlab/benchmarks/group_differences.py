@@ -122,7 +122,7 @@ def unpaired_differences(
     Args:
         values: Scores (N,).
         groups: Group of each text.
-        clusters: Cluster of each text, such as the person it is about; clusters lie within groups.
+        clusters: Cluster of each text, such as the person it is about; clusters are within groups.
         axis: Name of the axis; subsets are ``AXIS_GROUP``.
         name: Name of the quantity; ``detectable_NAME`` as in :func:`paired_differences`.
     """

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 
-from fairlab.backbones.backbone import Backbone, batch_progress
+from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.backbones.scoring import TextScorer
 from fairlab.benchmarks.likelihoods import sentence_log_likelihoods
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, variant
+from fairlab.checks.progress import with_progress
 from fairlab.data.published.holistic_bias import (
     AXES,
     FOLDERS,
@@ -212,7 +213,7 @@ class HolisticBias(Benchmark):
         texts = [t.fill(phrase) for phrases in descriptors for t in templates for phrase in phrases]
         blocks = [list(range(start, min(start + AT_ONCE, len(texts)))) for start in range(0, len(texts), AT_ONCE)]
         values = np.empty(len(texts))
-        for block in batch_progress(blocks, f"{self.name} {axis}"):
+        for block in with_progress(blocks, f"{self.name} {axis}"):
             found = sentence_log_likelihoods(scorer, [texts[k] for k in block])
             values[block] = found.means if score == "perplexity" else found.sums
         return values.reshape(len(descriptors), len(templates), -1)
@@ -228,7 +229,7 @@ class HolisticBias(Benchmark):
         notes = [Note(self.name, text)]
         for axis, found in scores.items():
             if (found == found.flat[0]).all():
-                notes.append(Note(self.name, f"every sentence of {axis} has the same score, so that no test can tell"))
+                notes.append(Note(self.name, f"every sentence of {axis} has the same score, so no test is possible"))
         return notes
 
 

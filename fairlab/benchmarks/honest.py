@@ -70,7 +70,7 @@ class HONEST(Benchmark):
         {
             "hurtful_difference": QuantityInfo(
                 "difference of hurtful completions",
-                "hurtful completions less those of the other groups (0 is fair)",
+                "hurtful completions minus the share in the other groups (0 is fair)",
                 "points",
                 0.0,
                 -100.0,

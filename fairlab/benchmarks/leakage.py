@@ -42,7 +42,7 @@ def _described() -> dict[str, QuantityInfo]:
     for name, words in PROBES.items():
         found[f"accuracy_{name}"] = QuantityInfo(
             f"accuracy of {words}",
-            f"share of held-out texts whose attribute {words} tells (1 over the number of attributes is fair)",
+            f"share of held-out texts whose attribute {words} predicts (1 over the number of attributes is fair)",
             "ratio",
             low=0.0,
             high=1.0,
@@ -91,7 +91,7 @@ class Leakage(OfGroups):
     description = Description(
         "leakage",
         "Leakage",
-        "Can the attribute of a person be told from the embedding of a text?",
+        "Can the attribute of a person be predicted from the embedding of a text?",
         _described(),
         topic=EQUAL,
         subsets={"embedded": "embedded sentences", "winogender": "Winogender sentences"},

@@ -77,7 +77,7 @@ class LikelihoodPairs(Benchmark):
         {
             "distance_from_even": QuantityInfo(
                 "distance from an even choice",
-                "how far the share of groups whose first version is likelier lies from 50 (0 is fair)",
+                "distance from 50 of the share of groups whose first version is likelier (0 is fair)",
                 "points",
                 0.0,
                 0.0,
@@ -88,7 +88,7 @@ class LikelihoodPairs(Benchmark):
             ),
             "distance_from_even_all_pairs": QuantityInfo(
                 "distance from an even choice, all pairs",
-                "how far the shares of groups whose first version is likelier lie from 50, mean over all pairs "
+                "distance from 50 of the share of groups whose first version is likelier, mean over all pairs "
                 "(0 is fair)",
                 "points",
                 0.0,
@@ -144,7 +144,7 @@ class LikelihoodPairs(Benchmark):
         """Measure every set; ``before`` holds the ``items`` of an earlier measurement."""
         if not (self.sets or self.own):
             raise DataUnavailable(
-                "there is nothing to measure on; give benchmark.likelihood_pairs.sets=[FILE], or train on groups"
+                "there are no pairs to measure; give benchmark.likelihood_pairs.sets=[FILE], or train on groups"
             )
         scorer = likelihood(backbone)
         found: list[Quantity] = []
@@ -221,7 +221,7 @@ def quantities_of_attributes(subset: str, scored: Scores) -> list[Quantity]:
     name = "distance_from_even" if len(scored) == 1 else "distance_from_even_all_pairs"
     one_test = (
         p_values[0] if len(scored) == 1 else None
-    )  # pairs of more attributes share texts: their tests stand apart
+    )  # pairs of more than two attributes share texts, so they are tested separately
     return [quantity(_from_even, *shares, subset=subset, name=name, p=one_test), *found]
 
 

@@ -20,7 +20,7 @@ OFFERED_BY = {  # ends of transformers' class names, and what a model of such a 
     SEQ2SEQ: {TEXTS},
     (CLASSIFIER,): {LABELS},
 }
-LACKING = {  # what is said of a model that lacks it
+LACKING = {  # message for a model that lacks it
     EMBEDDINGS: "embeds no texts; give an encoder",
     LIKELIHOODS: "has no language-modelling head; take a checkpoint saved with one",
     OPTIONS: "scores no options; take a checkpoint saved with a language-modelling head",

@@ -23,7 +23,7 @@ LETTER = re.compile(  # a letter that is not the article of the word after it
     r"\W*(?:(?:the )?(?:correct |right )?answer(?: is)?\W*)?(?:option )?\(?([A-Z])(?=[.):,\]]|\s*$|\s*\n)",
     re.IGNORECASE,
 )
-NONE = -1  # answer that cannot be told
+NONE = -1  # unclear answer
 
 
 def option_log_likelihoods(

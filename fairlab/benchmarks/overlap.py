@@ -22,7 +22,7 @@ def overlap_notes(benchmark: str, shown: Fingerprints, trained_on: Fingerprints)
         return []
     sample = " of a sample" if shown.sampled or trained_on.sampled else ""
     text = (
-        f"{found:,} of {looked_for:,} texts{sample} that it measures on were trained on (the same words, whatever case "
-        "and punctuation): its readings are of what was learned by heart, as far as these go"
+        f"{found:,} of {looked_for:,} texts{sample} of this benchmark were also trained on (the same words, ignoring "
+        "case and punctuation): on these its readings may show memorization"
     )
     return [Note(benchmark, text, mark=MARK if found >= LEAST_MARKED * looked_for else "")]

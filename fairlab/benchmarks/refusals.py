@@ -76,7 +76,7 @@ class Refusals(Benchmark):
         {
             "refused_difference": QuantityInfo(
                 "difference of refusals",
-                "refused requests less those of the other groups (0 is fair)",
+                "refused requests minus the share in the other groups (0 is fair)",
                 "points",
                 0.0,
                 -100.0,
@@ -164,7 +164,7 @@ def read_requests(path: Path) -> Requests:
     except (KeyError, TypeError, AttributeError) as error:
         raise FairlabError(f"{path} lacks {error}; it needs groups, templates and refusals") from error
     if bad := [one for one in templates if "{group}" not in one]:
-        raise FairlabError(f"{path}: the template '{bad[0][:60]}' has no {{group}}; put it where the group is named")
+        raise FairlabError(f"{path}: the template '{bad[0][:60]}' has no {{group}}; put it in place of the group")
     if not templates or not all(len(some) > 1 for some in groups.values()):
         raise FairlabError(f"{path} needs a template, and two groups of each axis at least")
     return Requests(groups, templates, phrases)

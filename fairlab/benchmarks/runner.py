@@ -95,7 +95,7 @@ def measure_models(
     known = trained_on or {}
     for label, backbone in models:
         if (twin := seen.setdefault(backbone.digest(), label)) != label:
-            text = f"{label} and {twin} have the same weights, so nothing but their settings can differ between them"
+            text = f"{label} and {twin} have the same weights, so only their settings can make a difference"
             record.add_notes([Note("weights", text)])
         if first is None:
             first = label
@@ -128,7 +128,7 @@ def take(phase: str, folder: Path, record: Record, versions: Mapping[str, int]) 
         raise FairlabError(f"{phase}={folder} is {other.status}; finish it first, or leave {phase} out")
     for part in ("backbone", "benchmark"):
         if other.config.get(part) != record.config[part]:
-            raise FairlabError(f"{phase}={folder} has another {part}; leave {phase} out to measure it anew")
+            raise FairlabError(f"{phase}={folder} has another {part}; leave {phase} out to measure it again")
     for reading in other.readings:
         present = versions.get(reading.benchmark, definition(reading))
         if reading.phase == phase and definition(reading) != present:
@@ -141,7 +141,7 @@ def take(phase: str, folder: Path, record: Record, versions: Mapping[str, int]) 
         what = f"a model with another {changed}" if changed else "other weights"
         raise FairlabError(f"{phase}={folder} measured {what}; leave {phase} out to measure these")
     measured = {reading.benchmark for reading in other.readings if reading.phase == phase}
-    refuse_changed_files(other, sorted(measured), f"leave {phase} out to measure anew")
+    refuse_changed_files(other, sorted(measured), f"leave {phase} out to measure again")
     shutil.copytree(items, items_file(record.folder, phase, "").parent, dirs_exist_ok=True)
     seed = record.config["seed"]
     record.readings += [replace(reading, seed=seed) for reading in other.readings if reading.phase == phase]

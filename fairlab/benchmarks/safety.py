@@ -33,7 +33,7 @@ CHANGED = (
     "acv_safe_uncalibrated",
     "acv_unsafe_uncalibrated",
 )
-VALIDATION = "validation"  # texts that settings are chosen by, so that their numbers represent nothing
+VALIDATION = "validation"  # settings are chosen on these texts, so their numbers are not estimates
 NO_SKILL = "no better than chance here"
 OF_OTHERS = ("average_precision", "acv", "acv_uncalibrated")  # changes that are also given for other models
 
@@ -73,7 +73,7 @@ class Safety(Benchmark):
     def __init__(self, *, of: str, threshold: float, limit: int | None = None) -> None:
         self.limit = limit
         if not 0 < threshold < 1:
-            raise FairlabError(f"the threshold of benchmark safety must lie above 0 and below 1, not {threshold}")
+            raise FairlabError(f"the threshold of benchmark safety must be above 0 and below 1, not {threshold}")
         self.of = of
         if of != "test":
             self.description = self.describe(f"safety_{of}") or self.description
@@ -91,9 +91,7 @@ class Safety(Benchmark):
     def measure(self, judged: Judged, before: Mapping[str, Array] | None = None) -> Outcome:
         """Measure an ensemble; ``before`` holds the scores of the baseline for the same texts."""
         if self.of not in judged.parts:
-            raise DataUnavailable(
-                f"nothing was scored of '{self.of}'; there are: {', '.join(judged.parts)}; see data.held_out"
-            )
+            raise DataUnavailable(f"'{self.of}' has no scores; there are: {', '.join(judged.parts)}; see data.held_out")
         judged = self._limited(judged)
         part = judged.parts[self.of]
         result = Outcome(items=dict(_items(part)))
@@ -126,7 +124,7 @@ class Safety(Benchmark):
                 now.append(source)
                 result.notes.append(note)
             if of_harm.alone:
-                text = f"{of_harm.alone} texts with a subgroup stand alone in their set, and count in no variance"
+                text = f"{of_harm.alone} texts with a subgroup are alone in their set, so no variance includes them"
                 result.notes.append(Note(self.name, text))
             if self.description.for_choosing:
                 now = [replace(one, headline=False) for one in now]

@@ -99,9 +99,11 @@ QUANTITIES = {
     "largest_gap_unsafe": _gap(
         "largest gap, unsafe texts", "between the mean scores of two subgroups' unsafe texts (0 is fair)"
     ),
-    "sliced_average_safe": _gap("mean score of safe texts", "of one subgroup's safe texts, beside those of the others"),
+    "sliced_average_safe": _gap(
+        "mean score of safe texts", "of one subgroup's safe texts, to compare with the other subgroups"
+    ),
     "sliced_average_unsafe": _gap(
-        "mean score of unsafe texts", "of one subgroup's unsafe texts, beside those of the others", ideal=1.0
+        "mean score of unsafe texts", "of one subgroup's unsafe texts, to compare with the other subgroups", ideal=1.0
     ),
     ODDS: _gap("equalised-odds gap", "difference of subgroups in errors (0 is fair)"),
     f"{ODDS}_at_threshold": _gap(

@@ -77,7 +77,7 @@ class Shortcuts(DataBenchmark):
     description = Description(
         "shortcuts",
         "Shortcuts",
-        "What gives the labels of a data set away on the surface?",
+        "Which surface features give the labels of a data set away?",
         {
             "gain": QuantityInfo(
                 "gain",

@@ -260,7 +260,7 @@ class StereoSet(Benchmark):
             found = sum(example.task == task for example in examples)
             published = sum(PUBLISHED[task][domain] for domain in self.domains)
             if found < published:
-                text = f"{task}: {found} examples, where the public development set has {published}"
+                text = f"{task}: {found} of the {published} examples of the public development set"
                 notes.append(Note(self.name, f"{text}: not comparable with published numbers"))
         return notes
 
@@ -391,8 +391,8 @@ def item_warnings(examples: Sequence[StereoSetItem], scores_N3: NDArray[np.float
     found = []
     if lms < KNOWS_LANGUAGE:
         found.append(
-            f"a language-model score of {lms:.1f}, where chance is 50, says that the model knows hardly any language: "
-            "its stereotype score and ICAT mean nothing"
+            f"a language-model score of {lms:.1f}, with 50 by chance, means that the model knows hardly any language: "
+            "its stereotype score and ICAT are meaningless"
         )
     if (scores_N3[:, 0] == scores_N3[:, 1]).all():
         found.append("every stereotype ties with its anti-stereotype, which counts as preferring the latter")

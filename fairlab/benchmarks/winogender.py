@@ -75,7 +75,7 @@ class Winogender(Benchmark):
                 1.0,
                 margin=0.05,
             ),
-            "margin": QuantityInfo("margin", "log-likelihood of 'he' less that of 'she' (0 is fair)", "nats", 0.0),
+            "margin": QuantityInfo("margin", "log-likelihood of 'he' minus 'she' (0 is fair)", "nats", 0.0),
             "neutral_first": QuantityInfo(
                 "neutral first", "sentences in which 'they' is likeliest", "ratio", low=0.0, high=1.0
             ),
@@ -131,7 +131,7 @@ class Winogender(Benchmark):
     def _notes(self, scores_S3: NDArray[np.floating]) -> list[Note]:
         notes = []
         if len(scores_S3) != PUBLISHED:
-            text = f"{3 * len(scores_S3)} sentences, where the published set has {3 * PUBLISHED}"
+            text = f"{3 * len(scores_S3)} of the {3 * PUBLISHED} sentences of the published set"
             notes.append(Note(self.name, text))
         if (_margins(scores_S3) == 0).all():
             notes.append(Note(self.name, "male and female pronouns are equally likely in every sentence"))

@@ -29,4 +29,4 @@ def chat_text(tokenizer: Any, messages: Sequence[Mapping[str, str]], *, answer: 
         said = f"takes longer than {SECONDS:g} seconds"
     except Exception as error:  # any error of the template or of jinja
         said = f"fails ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
-    raise FairlabError(f"the chat template of {tokenizer.name_or_path} {said}; mend it, or use another model")
+    raise FairlabError(f"the chat template of {tokenizer.name_or_path} {said}; fix it, or use another model")

@@ -90,7 +90,7 @@ def parse_yaml(text: str, file: Path, otherwise: str = "is no YAML") -> Any:
     except RecursionError as error:
         raise FairlabError(f"{file} {otherwise} that can be read: it is nested too deeply; flatten it") from error
     except (yaml.YAMLError, ValueError, ArithmeticError) as error:
-        raise FairlabError(f"{file} {otherwise}: {_said(error)}; mend it") from error
+        raise FairlabError(f"{file} {otherwise}: {_said(error)}; fix it") from error
 
 
 def require_form(file: Path, content: Any, form: Any, key: str = "") -> None:
@@ -128,7 +128,7 @@ def _refuse_too_large(file: Path, root: yaml.Node) -> None:
         return known[id(node)]
 
     if size_and_height(root, 1)[0] > MOST_NODES:
-        raise FairlabError(f"{file} stands for more than {MOST_NODES:,} values by its aliases (*NAME); write them out")
+        raise FairlabError(f"{file} expands to more than {MOST_NODES:,} values by its aliases (*NAME); write them out")
 
 
 def _said(error: Exception) -> str:

@@ -41,7 +41,7 @@ def check_tensor_archive(file: Path) -> None:
             stored = sum(member.file_size for member in members)
             if stored > file.stat().st_size:
                 raise FairlabError(
-                    f"{file} unpacks to {stored:,} bytes, more than it has; save it anew with torch.save"
+                    f"{file} unpacks to {stored:,} bytes, more than its own size; save it again with torch.save"
                 )
             described = next(member for member in members if member.filename.endswith(f"/{DESCRIPTION}"))
             if described.file_size > MOST_DESCRIPTION:
@@ -96,7 +96,7 @@ class _Described(pickle._Unpickler):  # in Python, so that no opcode allocates m
     def find_class(self, module: str, name: str) -> Any:
         if module.partition(".")[0] == "torch" and name.startswith("_rebuild"):
             if name not in BUILDERS:
-                raise FairlabError(f"{self.file} holds a tensor by {module}.{name}; save it anew with dense tensors")
+                raise FairlabError(f"{self.file} holds a tensor by {module}.{name}; save it again with dense tensors")
             return self._tensor if name == "_rebuild_tensor_v2" else _Substitute
         return type(name, (_Substitute,), {})
 
@@ -110,6 +110,6 @@ class _Described(pickle._Unpickler):  # in Python, so that no opcode allocates m
         if math.prod(size) * width > self.sizes[key]:
             raise FairlabError(
                 f"{self.file} declares a tensor of {' x '.join(map(str, size))} numbers and stores {self.sizes[key]:,} "
-                "bytes for it; save it anew with torch.save"
+                "bytes for it; save it again with torch.save"
             )
         return _Substitute()

@@ -51,7 +51,7 @@ def target_of(node: Mapping[str, Any], key: str = "") -> Any:
         target = resolve_name(name)
     except Exception as error:  # importing a foreign module can raise anything
         reason = " ".join(str(error).split())[:200]
-        raise FairlabError(f"{place}={shown(name)} cannot be had ({type(error).__name__}: {reason})") from error
+        raise FairlabError(f"{place}={shown(name)} cannot be imported ({type(error).__name__}: {reason})") from error
     if not callable(target):
         raise FairlabError(f"{place}={name} is no class or function; name one")
     return target
@@ -257,7 +257,7 @@ def _or(words: Sequence[str]) -> str:
 
 
 def has_items(value: Any) -> bool:
-    """Return whether a value has items; an array without dimensions has a method for them, and none."""
+    """Return whether a value can be iterated; an array without dimensions cannot, although it has the method."""
     try:
         iter(value)
     except TypeError:

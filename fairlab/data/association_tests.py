@@ -83,7 +83,7 @@ def _tests(sets: Any, templates: Sequence[str], place: str) -> Iterator[tuple[st
     for name, texts in [*targets.items(), *poles.items()]:
         for text in texts:
             if first.setdefault(text, name) != name:
-                raise FairlabError(f"{place}: '{text}' stands in both {first[text]} and {name}; keep one of them")
+                raise FairlabError(f"{place}: '{text}' is in both {first[text]} and {name}; keep one of them")
     first_pole, second_pole = poles.values()
     made_of = {str(name): _words(texts, templates) for name, texts in sets["targets"].items()}
     for one, other in combinations(targets, 2):

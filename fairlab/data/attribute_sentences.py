@@ -79,7 +79,7 @@ class SentenceBatch(Batch):
         return cls(input_ids, attention_mask, targets, torch.tensor([sentence.kind for sentence in sentences]))
 
     def __getitem__(self, rows: Tensor) -> SentenceBatch:
-        """Return some of the sentences."""
+        """Return a batch of the sentences at these indices."""
         return SentenceBatch(self.input_ids[rows], self.attention_mask[rows], self.targets[rows], self.kinds[rows])
 
     def __len__(self) -> int:

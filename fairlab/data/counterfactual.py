@@ -123,7 +123,7 @@ class CounterfactualData(Streamed):
         if self.num_alike() == len(self.groups["train"]):
             raise FairlabError(
                 f"the versions of every group in {path} are alike up to backbone.max_length={encoder.max_length}, so "
-                "nothing can be learned from them; raise it, or give shorter texts"
+                "training on them has no effect; raise it, or give shorter texts"
             )
 
     @classmethod

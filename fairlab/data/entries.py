@@ -258,9 +258,7 @@ def refuse_sizes(sample: int, validation: int, batch_size: int, limit: int | Non
             f"{sample}, {validation}, {batch_size}, {limit}"
         )
     if tokens is not None and (limit is not None or tokens < 2):
-        raise FairlabError(
-            f"data.tokens, at least 2, stands in place of data.limit: {tokens}, {limit}; leave one of them null"
-        )
+        raise FairlabError(f"data.tokens (at least 2) replaces data.limit: {tokens}, {limit}; set one of them to null")
 
 
 def taken_kinds(made_of: Mapping[str, Origin], kinds: Sequence[str] | None, limit: int | None, seed: int) -> list[str]:

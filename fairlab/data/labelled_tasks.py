@@ -248,7 +248,7 @@ def sources_of(task: Task, path: str, examples: list[Example], published: list[E
         number = str(row.get("source_id", row["id"]))
         if number not in by_number:
             raise FairlabError(
-                f"{place} was made of example {number} of {task.name}, which has {len(published)} here; run "
+                f"{place} comes from example {number} of {task.name}, which has {len(published)} here; run "
                 "fairlab.augment again on the present data"
             )
         found += [(example, by_number[number]) for example in examples_of([(place, row)], task)]
@@ -272,8 +272,8 @@ def parted(made_of: Sequence[Made], published: Sequence[Example] | None, validat
         known = {one.first for one in published}
         if other := next((source for _, source in made_of if source.first not in known), None):
             raise FairlabError(
-                f"data.validate_on=published cannot find the example that '{other.first}' of data.path was made of; "
-                "run fairlab.augment on the task, or take data.validate_on=made"
+                f"data.validate_on=published cannot find the original of '{other.first}' of data.path; "
+                "run fairlab.augment on the task, or set data.validate_on=made"
             )
         validated_on = [(one, one) for one in published]
     return {
@@ -319,7 +319,7 @@ def with_more(examples: Sequence[Example], task: Task, augmentation: ExampleAugm
         FairlabError: the task has scores, or answer options to choose from.
     """
     if not task.labels or task.options:
-        raise FairlabError(f"this augmentation adds labelled texts, and {task.name} has none; use augmentation=none")
+        raise FairlabError(f"this augmentation adds labelled texts; {task.name} has no labels; use augmentation=none")
     made = []
     for example in examples:
         made.append(example)

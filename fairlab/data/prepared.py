@@ -166,10 +166,10 @@ def open_prepared(folder: Path, made_of: Mapping[str, Any], sources: Sequence[Pa
                 f"{folder / NAME} was made with {words} ({manifest.made_of.get(key)}, not {made_of.get(key)}); {anew}"
             )
     if [source.name for source in sources] != [entry["file"] for entry in manifest.files]:
-        raise FairlabError(f"{folder / NAME} was made of other files than data.paths names; {anew}")
+        raise FairlabError(f"{folder / NAME} comes from other files than data.paths; {anew}")
     for source, entry in zip(sources, manifest.files, strict=True):
         if not is_as_listed(source, entry):
-            raise FairlabError(f"{source} has changed since {folder / NAME} was made of it; {anew}")
+            raise FairlabError(f"{source} has changed since {folder / NAME} was prepared; {anew}")
     for entry in listed:
         file = inside(folder, entry["file"], f"{folder / NAME}")
         if entry["tokens"] * np.dtype(manifest.dtype).itemsize != entry["bytes"]:

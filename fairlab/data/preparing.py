@@ -330,7 +330,7 @@ def text_parts(sources: Sequence[Path], field: str, original: str, limit: int | 
 def _rows(file: Path, field: str, original: str) -> Iterator[Pair]:
     for row in read_rows(str(file), field):
         if isinstance(row, BadRow):
-            raise FairlabError(f"{file}, {row.place}: {row.reason}; give data.field or mend the row")
+            raise FairlabError(f"{file}, {row.place}: {row.reason}; give data.field or fix the row")
         yield str(row.extra.get(original, row.text)), row.text
 
 

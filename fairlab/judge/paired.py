@@ -126,7 +126,7 @@ def sign_flip_p(sums: Array, seed: int = 0) -> float:
         return float(binomtest(int((moved > 0).sum()), len(moved)).pvalue)
     if len(moved) >= NORMAL_FROM:
         return float(2 * norm.sf(abs(moved.sum()) / math.sqrt(float((moved**2).sum()))))
-    observed = abs(moved.sum()) - 1e-9 * np.abs(moved).sum()  # sums that rounding tells apart are equal
+    observed = abs(moved.sum()) - 1e-9 * np.abs(moved).sum()  # sums that differ by rounding are equal
     if len(moved) <= EXACT_TO:
         bits = (np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved))) & 1
         return float((np.abs((1 - 2 * bits) @ moved) >= observed).mean())

@@ -52,7 +52,7 @@ def read_tool_runs(place: str | Path) -> list[ToolRun]:
         raise FairlabError(f"{place} has no columns {columns}, separated by commas, in UTF-8; name them so")
     if not runs:
         tools = ", ".join(reader.TOOL for reader in readers())
-        raise FairlabError(f"{place} holds no results that can be read; known are those of {tools}")
+        raise FairlabError(f"{place} holds no readable results; give results of {tools}")
     return runs
 
 

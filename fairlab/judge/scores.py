@@ -94,7 +94,7 @@ def item_scores(
     for name, answers in grouped.items():
         if len({answer[2] for answer in answers}) > 1:
             raise FairlabError(
-                f"item {name} of {task} stands there several times with differing inputs; give each item its own id"
+                f"item {name} of {task} occurs several times with different inputs; give each item its own id"
             )
     texts = tuple(answers[0][2] for answers in grouped.values())
     clusters = tuple(answers[0][3] for answers in grouped.values())

@@ -90,7 +90,7 @@ class PairVerdict:
             return f"{size}, beyond chance (p {self.p_adjusted:.2g}){better}."
         equal = f", and is within the margin of {self.margin:g}" if self.equivalent else ""
         if not equal and self.margin is not None:
-            equal = f", and is not shown to lie within the margin of {self.margin:g}"
+            equal = f", and is not shown to be within the margin of {self.margin:g}"
         power = ""
         if found.needed and not self.equivalent:
             power = (

@@ -221,8 +221,8 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
         raise FairlabError(f"the lexicon {path} is empty: 'attributes' is no list of at least one name")
     if len(attributes) < fewest:
         raise FairlabError(
-            f"the lexicon {path} has the one attribute '{attributes[0]}'; give at least two, as versions of a text are "
-            "compared with one another"
+            f"the lexicon {path} has the one attribute '{attributes[0]}'; give at least two, because versions of a "
+            "text are compared with each other"
         )
     if len(set(attributes) - {NEUTRAL}) < len(attributes):
         raise FairlabError(f"{path}: give every attribute a name of its own, which is not '{NEUTRAL}'")
@@ -287,7 +287,7 @@ def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
         return neutral, {}
     said = f"{place} names its neutral form by context; give"
     if unknown := [str(key) for key in neutral if key not in CONTEXTS]:
-        raise FairlabError(f"{said} the keys {', '.join(CONTEXTS)}, of which '{unknown[0]}' is none")
+        raise FairlabError(f"{said} the keys {', '.join(CONTEXTS)}, not '{unknown[0]}'")
     if not isinstance(neutral.get(ALONE), str) or not neutral[ALONE]:
         raise FairlabError(f"{said} '{ALONE}' too, the form if no noun follows")
     return neutral[ALONE], {key: form for key, form in neutral.items() if key != ALONE}

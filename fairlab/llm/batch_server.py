@@ -93,7 +93,7 @@ class BatchServer(Server):
             for job in jobs:
                 found |= await self._attempts(job, asked)
         except asyncio.CancelledError as error:
-            raise StillAtWork(f"broken off while batch jobs go on at {self.root}") from error
+            raise StillAtWork(f"interrupted while batch jobs still run at {self.root}") from error
         return [found[self._id_of(request)] for request in requests]
 
     def _id_of(self, request: Request) -> str:
@@ -253,7 +253,7 @@ class BatchServer(Server):
             if answer.status != 429 and answer.status != 408 and answer.status < 500:
                 return answer
             reason = f"{answer.status}: {self.said(answer)}"
-        raise lost(f"{self.root} cannot be asked about batch jobs ({reason}); run again to collect what is at work")
+        raise lost(f"{self.root} does not answer about batch jobs ({reason}); run again to collect their results")
 
     async def _once(self, method: str, path: str, content: Mapping[str, Any]) -> Answer:
         body = bytearray()

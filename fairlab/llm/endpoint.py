@@ -156,7 +156,7 @@ class Endpoint:
     def _headers(self) -> dict[str, str]:
         key = self._key()
         if not key.isascii() or not key.isprintable():
-            raise FairlabError(f"the key in {self.api_key_env} holds characters that no header can; export it anew")
+            raise FairlabError(f"the key in {self.api_key_env} has characters that no HTTP header allows; set it again")
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     async def exchange(self, payload: Mapping[str, Any]) -> RoundTrip:
@@ -255,8 +255,8 @@ class Endpoint:
             )
         if status in (402, 404) or "insufficient_quota" in answer.text:
             raise FairlabError(
-                f"{self.url} says {status} to the model {self.name}: {said}; check llm.model, llm.base_url and what is "
-                "left to spend there"
+                f"{self.url} says {status} to the model {self.name}: {said}; check llm.model, llm.base_url and the "
+                "remaining quota"
             )
         reason = f"{status}: {said}"
         if status == 429:

@@ -108,7 +108,7 @@ class Local:
         model, loading = loaded
         if loading["missing_keys"]:
             missing = ", ".join(sorted(loading["missing_keys"])[:3])
-            raise FairlabError(f"the weights {self.weights} lack {missing}; they are not those of a causal model")
+            raise FairlabError(f"the weights {self.weights} lack {missing}; give the weights of a causal model")
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token
         device = "cuda" if torch.cuda.is_available() else "cpu"

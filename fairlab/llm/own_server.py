@@ -48,7 +48,7 @@ class OwnServer:
         self, program: ServingProgram, weights: Path, memory: int | None, port: int | None, context: int, slots: int
     ) -> None:
         if port is not None and not 0 < port < 2**16:
-            raise FairlabError(f"llm.port must lie in 1..65535, or be null for a free one, not {port}")
+            raise FairlabError(f"llm.port must be in 1..65535, or be null for a free one, not {port}")
         self.program = program
         self.weights = weights
         self.memory = memory
@@ -72,8 +72,8 @@ class OwnServer:
             return
         if self.starts > RESTARTS:
             raise FairlabError(
-                f"the server of {self.weights.name} died twice ({self._last_words()}); see whether memory is short, "
-                "and run again to go on"
+                f"the server of {self.weights.name} died twice ({self._last_words()}); check for a lack of memory, "
+                "and run again to continue"
             )
         if self.starts:
             log.warning("the server of %s died (%s); it is started again", self.weights.name, self._last_words())

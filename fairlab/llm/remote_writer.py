@@ -68,7 +68,7 @@ class RemoteWriter:
             texts = [_written(reply) for reply in replies]
             if not found and all(one.ended == FAILED for one in texts):
                 said = replies[0].reason or replies[0].outcome
-                raise CannotScore(f"{self.llm.name} writes nothing: {said}; check its server, or lower max_tokens")
+                raise CannotScore(f"{self.llm.name} writes no text: {said}; check its server, or lower max_tokens")
             for place, text in enumerate(texts, start=start):
                 if done is not None and text.ended != FAILED:
                     done(place, text)

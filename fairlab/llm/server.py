@@ -148,7 +148,7 @@ class Server(Endpoint):
         """Convert a response with a status other than 200 to an attempt, and adapt to what the server refuses."""
         status, said = answer.status, self.said(answer)
         attempt = self.refusal(answer, seconds)
-        # llama-cpp-python answers 500 where it was started without the logits of all tokens.
+        # llama-cpp-python answers 500 if it was started without the logits of all tokens.
         names = status in (400, 422) or (status == 500 and LOG_PROBABILITIES in payload and LOG_PROBABILITIES in said)
         if names and self._without_parameter(answer.body, said, payload):
             return replace(attempt, outcome=ExchangeOutcome.PARAMETER_REFUSED)

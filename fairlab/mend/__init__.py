@@ -1,7 +1,7 @@
 """``python -m fairlab.mend``: mend a model at a price, prove it on other readings, and export it.
 
 It tries the methods that fit the model, chooses by readings that no table reports, keeps utility within a margin, and
-says so if nothing mends the model at this price.
+says so if no method succeeds at this price.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def settings_in(arguments: Sequence[str]) -> dict[str, Any]:
         else:
             found[name] = value if name in ("model", "data", "output", "keep") else _read(name, value)
     if "model" not in found:
-        raise FairlabError("there is no model; give one, for example fairlab mend minilm axis=gender")
+        raise FairlabError("no model is given; for example, run fairlab mend minilm axis=gender")
     return found
 
 

@@ -42,7 +42,7 @@ METHODS = ("sentence_debias", "inlp", "leace", "ccd_linear", "ccd", "ccd_aligned
 ORIGINAL, GENDER = "original", "gender"
 OF_GENDER = "embedded/people"
 SPLITS = ("train", "validation", "test")
-HELD_OUT = 0.15  # share of groups without splits that choose, and as many that prove
+HELD_OUT = 0.15  # share of groups without splits for choosing; the same share is for proving
 GROUPS, CHOOSING = "groups.jsonl", "held_out.jsonl"
 PAIRS = 1500  # pairs of STS-B's training part that choose
 
@@ -95,7 +95,7 @@ def mend_encoder(wish: Wish, folder: Path) -> MendOutcome:
         outcome = concluded(folder, wish.model, wish.price, tried, skipped, None)
         publish(outcome, chosen_by, [])
     else:
-        print_escaped(f"{best.label} is best; measuring what chose nothing")
+        print_escaped(f"{best.label} is best; measuring it on readings that were not used to choose")
         proof = _evaluated(proving, {ORIGINAL: wish.model, best.label: runs[best.label]}, folder / PROVEN)
         judged = judge_change(proof, best.label, ORIGINAL, wish.price)
         outcome = concluded(folder, wish.model, wish.price, tried, skipped, judged)

@@ -1,4 +1,4 @@
-"""Judging a mended model beside the original: is it fairer beyond chance, and is its utility kept?"""
+"""Comparison of a mended model with the original: is it fairer beyond chance, and is its utility kept?"""
 
 from __future__ import annotations
 
@@ -56,16 +56,17 @@ def price_of(keep: str, known: str) -> KeptUtility:
 
 @dataclass(frozen=True)
 class MendJudgement:
-    """A mended model beside the original, on one set of readings.
+    """Comparison of a mended model with the original, on one set of readings.
 
     Attributes:
         label: Name of the way of mending.
         fairer, worse: Titles of readings that moved towards fair, or away from it, beyond chance.
         tested: Number of readings of fairness.
-        remaining: Share of the distance to fair that is left: of the sum over the readings of a unit, averaged over
-            units; 1 if nothing moved.
-        kept: Whether the 95 % interval of the change of utility lies above the price.
+        remaining: Remaining share of the distance to fair: summed over the readings of each unit, then averaged over
+            units; 1 if no reading moved.
+        kept: Whether the 95 % interval of the change of utility is above the price.
         utility: Change of utility in words.
+        failed: Models of the two that fail the behaviour check, each with the reasons.
     """
 
     label: str
@@ -75,6 +76,7 @@ class MendJudgement:
     remaining: float
     kept: bool
     utility: str
+    failed: tuple[str, ...] = ()
 
     @property
     def mends(self) -> bool:
@@ -93,7 +95,7 @@ class MendJudgement:
 
 
 def judge_change(record: Record, label: str, original: str, price: KeptUtility) -> MendJudgement:
-    """Judge one model of a record beside the original.
+    """Compare one model of a record with the original.
 
     Readings of fairness are the headline ones with an ideal value, other than the utility. They are adjusted together
     by Holm's method.
@@ -106,7 +108,7 @@ def judge_change(record: Record, label: str, original: str, price: KeptUtility) 
     utility = next((one for one in changes if price.is_of(one)), None)
     if utility is None:
         reason = next((f": {one.reason}" for one in record.not_run if one.benchmark == price.name), "")
-        raise FairlabError(f"{price.name} was not measured, so that nothing says what is lost{reason}; mend its data")
+        raise FairlabError(f"{price.name} was not measured, so its loss is unknown{reason}; fix its data")
     fairer: list[str] = []
     worse: list[str] = []
     distances: dict[str, list[tuple[float, float]]] = {}
@@ -121,7 +123,22 @@ def judge_change(record: Record, label: str, original: str, price: KeptUtility) 
     words = f"{price.name} {utility.difference:+.2f} [{utility.low:+.2f}, {utility.high:+.2f}]"
     kept = utility.low >= price.least
     return MendJudgement(
-        label, fairer, worse, sum(map(len, distances.values())), _left(distances.values()), kept, words
+        label,
+        fairer,
+        worse,
+        sum(map(len, distances.values())),
+        _left(distances.values()),
+        kept,
+        words,
+        _failed(record, (original, label)),
+    )
+
+
+def _failed(record: Record, labels: Iterable[str]) -> tuple[str, ...]:
+    """Return the models that fail the behaviour check, each with the reasons."""
+    checks = record.provenance.get("validity", {})
+    return tuple(
+        f"{one} ({'; '.join(checks[one]['failures'])})" for one in labels if checks.get(one, {}).get("failures")
     )
 
 
@@ -133,5 +150,5 @@ def _left(of_units: Iterable[Sequence[tuple[float, float]]]) -> float:
 
 
 def best_of(judged: Sequence[MendJudgement]) -> MendJudgement | None:
-    """Return the one that leaves least of the distance to fair among those that mend, or None."""
+    """Return the judgement with the smallest remaining distance to fair among the successful ones, or None."""
     return min((one for one in judged if one.mends), key=lambda one: one.remaining, default=None)

@@ -29,7 +29,7 @@ class MendOutcome:
         tried: Judgements on the readings that choose, one per way of mending.
         skipped: Ways of mending that do not fit the model or the data, with the reasons.
         proof: Judgement of the chosen one on the readings that prove; None if none was chosen.
-        is_mended: Whether the chosen one mends the model on these too.
+        is_mended: Whether the chosen one also passes on the readings that prove.
     """
 
     folder: Path
@@ -73,14 +73,25 @@ def concluded(
         ways = (
             f"of {len(tried)} ways none moves a reading towards fair beyond chance, moves none away, and keeps utility"
         )
-        return MendOutcome(folder, f"Nothing here mends {name} at the price {price}: {ways}.", tried, skipped)
-    numbers = f"on readings that chose nothing, {proof.line.partition(': ')[2]}, where 100 % would be as before"
+        sentence = f"Nothing here mends {name} at the price {price}: {ways}.{_failed_checks(tried)}"
+        return MendOutcome(folder, sentence, tried, skipped)
+    failed = _failed_checks([proof])
+    numbers = (
+        f"on readings that were not used to choose, {proof.line.partition(': ')[2]}, where 100 % would be no change"
+    )
     if proof.mends:
         return MendOutcome(
-            folder, f"{proof.label} mends {name} at the price {price}: {numbers}.", tried, skipped, proof, True
+            folder, f"{proof.label} mends {name} at the price {price}: {numbers}.{failed}", tried, skipped, proof, True
         )
     sentence = f"Nothing here is shown to mend {name} at the price {price}: {proof.label} was chosen, but {numbers}."
-    return MendOutcome(folder, sentence, tried, skipped, proof)
+    return MendOutcome(folder, sentence + failed, tried, skipped, proof)
+
+
+def _failed_checks(judgements: Sequence[MendJudgement]) -> str:
+    """Return a sentence on the models that fail the behaviour check, with a leading blank; empty if none fails."""
+    failed = list(dict.fromkeys(one for judged in judgements for one in judged.failed))
+    said = f" But these readings say nothing about bias, because the behaviour check failed: {', '.join(failed)}."
+    return said if failed else ""
 
 
 def publish(outcome: MendOutcome, proof: Record, others: Sequence[Record]) -> None:

@@ -81,7 +81,7 @@ def _unknown(name: str, known: Mapping[str, Any], is_encoder: bool) -> str:
 def _encoder_wish(model: Any, values: dict[str, Any]) -> Wish:
     axis = values.pop("axis", GENDER)
     if not isinstance(axis, str):
-        raise FairlabError(f"an encoder is mended along one axis, not along {', '.join(axis)}; give one")
+        raise FairlabError(f"mend takes one axis for an encoder, not {', '.join(axis)}; give one")
     groups = values.pop("groups", OF_GENDER if axis == GENDER else None)
     if groups is None:
         raise FairlabError(

@@ -97,7 +97,7 @@ class ADEPT(PrototypeDebiasing):
         if rho is None:
             rho = MODES[compat].rho
         if rho != SCALED and (isinstance(rho, str) or not rho > 0):
-            raise FairlabError(f"method.rho must be above 0, scaled, or null for that of method.compat, not {rho}")
+            raise FairlabError(f"method.rho must be above 0, scaled, or null for the value of method.compat, not {rho}")
         super().__init__(
             encoder,
             MODES[compat],

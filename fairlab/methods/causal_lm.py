@@ -83,8 +83,7 @@ class CausalLMTuning(Trained):
     clip = 1.0
     schedule = partial(linear, from_zero=True)
     limits = (
-        "Tuned on few texts of one kind: what it writes reflects their time and subjects, and what they hold of "
-        "stereotypes it may repeat."
+        "Tuned on few texts of one kind: its output reflects their time and subjects, and may repeat their stereotypes."
     )
     citation = """@inproceedings{hu2022lora,
   title = {{LoRA}: Low-Rank Adaptation of Large Language Models},

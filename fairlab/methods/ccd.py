@@ -61,7 +61,7 @@ class CCD(Trained):
     title = "content-conditional debiasing (CCD)"
     limits = (
         "Trained and measured on English and on the listed attributes only. An equal distance to neutral text on "
-        "these groups says nothing about other axes, other languages, or decisions of a system using the embeddings."
+        "these groups does not imply fairness on other axes, in other languages, or in decisions based on them."
     )
     citation = """@misc{deng2024llm,
   title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},

@@ -65,8 +65,8 @@ class CCDLinear(Fitted):
 
     title = "content-conditional debiasing by one linear map"
     limits = (
-        "The map is part of the sentence-transformers model; hidden states read with transformers alone are those of "
-        "the original model. It was chosen and measured on English and gender, and says nothing about other axes."
+        "The map is part of the sentence-transformers model; hidden states read with transformers alone come from "
+        "the original model. It was chosen and measured on English and gender, not on other axes."
     )
     citation = (
         "The map is fairlab's own; its loss comes from content-conditional debiasing (Deng et al. 2024, "

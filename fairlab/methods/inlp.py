@@ -42,8 +42,8 @@ class INLP(Fitted):
     title = "iterative nullspace projection (INLP)"
     limits = (
         "The projection is part of the sentence-transformers model; hidden states read with transformers alone, and "
-        "its masked-LM head, are those of the original model. What is removed is linear, in English, and of the listed "
-        "attributes only."
+        "its masked-LM head, come from the original model. Only linear information is removed, on the listed "
+        "attributes in English."
     )
     citation = """@inproceedings{ravfogel2020null,
   title = {Null It Out: Guarding Protected Attributes by Iterative Nullspace Projection},

@@ -18,7 +18,7 @@ from fairlab.data.counterfactual import CounterfactualData, groups_of
 from fairlab.methods.base import Fitted, refuse_below
 from fairlab.types import FairlabError
 
-LEAST = 1e-8  # share of the largest covariance with an attribute below which a direction holds nothing of it
+LEAST = 1e-8  # directions below this share of the largest covariance do not encode the attribute
 
 
 class LEACE(Fitted):
@@ -45,8 +45,8 @@ class LEACE(Fitted):
     title = "linear concept erasure (LEACE)"
     limits = (
         "The matrix is part of the sentence-transformers model; hidden states read with transformers alone, and its "
-        "masked-LM head, are those of the original model. What is erased is linear, in texts like the training groups, "
-        "and of their attributes only."
+        "masked-LM head, come from the original model. Only linear information is erased, in texts like the training "
+        "groups, on their attributes."
     )
     citation = """@inproceedings{belrose2023leace,
   title = {{LEACE}: Perfect linear concept erasure in closed form},
@@ -119,5 +119,5 @@ def eraser(versions_GVD: Tensor, *, within: bool, ridge: float) -> tuple[Tensor,
     bases, strengths, _ = torch.linalg.svd(inverse @ differences_VD.T, full_matrices=False)
     kept = bases[:, strengths > strengths.max() * 1e-6]
     if not differences_VD.abs().max() > 0 or not len(kept.T):
-        raise FairlabError("the versions of all groups have the same embedding, so there is nothing to erase")
+        raise FairlabError("the versions of all groups have the same embedding, so no direction can be erased")
     return (torch.eye(len(root), dtype=root.dtype) - root @ kept @ kept.T @ inverse).float(), kept.shape[1]

@@ -53,8 +53,8 @@ class PerturberTraining(Trained):
 
     title = "perturber"
     limits = (
-        "Rewrites what it was trained to rewrite: names, words and grammar that its pairs do not hold it may spoil, "
-        "and what it was asked to keep it may change. Read a sample before use; nobody said or wrote what it gives."
+        "Rewrites what it was trained to rewrite. It may spoil names, words and grammar that its pairs lack, "
+        "and change what it should keep. Read a sample before use; nobody said or wrote its output."
     )
     citation = """@inproceedings{qian2022perturbation,
   title = {Perturbation Augmentation for Fairer {NLP}},

@@ -73,8 +73,8 @@ class PrototypeDebiasing(Trained, ABC):
 
     title: str
     limits = (
-        "Trained and measured on English and on the listed attributes only. What neutral words lose of the attributes' "
-        "mean direction says nothing about other axes, other languages, or decisions of a system using the embeddings."
+        "Trained and measured on English and on the listed attributes only. Neutral words lose the attributes' mean "
+        "direction, which does not imply fairness on other axes, in other languages, or in decisions based on it."
     )
     clip = 1.0  # as in both official implementations
     prototypes: Tensor

@@ -31,8 +31,8 @@ class SentenceDebias(Fitted):
     title = "projecting out the bias subspace (SentenceDebias)"
     limits = (
         "The projection is part of the sentence-transformers model; hidden states read with transformers alone, and "
-        "its masked-LM head, are those of the original model. What is removed is linear, in English, and of the listed "
-        "attributes only."
+        "its masked-LM head, come from the original model. Only linear information is removed, on the listed "
+        "attributes in English."
     )
     citation = """@inproceedings{liang2020towards,
   title = {Towards Debiasing Sentence Representations},

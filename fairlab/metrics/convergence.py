@@ -63,7 +63,7 @@ def too_short(history: History) -> str:
     steps = max(len(_values(history, f"train/{name}")) for name in ("loss", "bias_loss"))
     if not 0 < steps < FEWEST:
         return ""
-    return f"{steps} steps with a loss are too few to tell whether training converged; {FEWEST} are asked for"
+    return f"{steps} steps with a loss are too few to show whether training converged; train for at least {FEWEST}"
 
 
 def at_chance(history: History, label_counts: Mapping[str, int], n: int) -> str:
@@ -83,8 +83,8 @@ def at_chance(history: History, label_counts: Mapping[str, int], n: int) -> str:
         if binom.sf(round(best * n) - 1, n, commonest) < ALPHA:
             return ""
         return (
-            f"its best validation accuracy, {best:.1%} of {n}, is not beyond that of always giving the commonest "
-            f"label, {commonest:.1%}"
+            f"its best validation accuracy, {best:.1%} of {n}, is not significantly above the share of the "
+            f"commonest label, {commonest:.1%}"
         )
     for name in CORRELATIONS:
         if (values := _values(history, f"validation/{name}")) and max(values) * math.sqrt(n) < 1.645:

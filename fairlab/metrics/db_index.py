@@ -259,8 +259,8 @@ def cluster(
         k = max(silhouettes, key=lambda tried: (silhouettes[tried], -tried), default=1)
     elif not 1 <= k <= distinct:
         raise FairlabError(
-            f"{k} clusters need as many distinct entries, and there are {distinct}; give fewer clusters, or null to "
-            "choose their number by silhouette"
+            f"{k} clusters need at least {k} distinct entries, and there are {distinct}; give fewer clusters, or null "
+            "to choose their number by silhouette"
         )
     labels = _k_means(vectors, k, seed)
     return Clusters(np.unique(labels, return_inverse=True)[1].astype(np.int32), silhouettes)

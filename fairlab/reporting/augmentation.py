@@ -64,7 +64,7 @@ def write_quality_report(record: Record, manifest: Manifest) -> Path:
 def _lead(record: Record, manifest: Manifest) -> list[Block]:
     """Return the source of the texts, the row counts, and the notes to read first."""
     counts = manifest.rows()
-    sentence = f"{counts['written']:,} rows were made of {counts['read']:,}; {counts['rejected']:,} were rejected."
+    sentence = f"{counts['written']:,} rows were made from {counts['read']:,}; {counts['rejected']:,} were rejected."
     lines = [
         f"{headline(one)}{one.phase and f', {one.phase}'}: {one.value:.3g} {one.unit} [{one.low:.3g}, {one.high:.3g}]"
         for one in record.readings
@@ -177,7 +177,7 @@ def _polarity(record: Record) -> list[Block]:
         "note",
     )
     found: list[Block] = [PageTable(["what was measured", "value", "n"], rows), note]
-    return found if rows else [Text("No groups were made, so there is none.")]
+    return found if rows else [Text("No groups were made.")]
 
 
 def _reasons(manifest: Manifest) -> Block:

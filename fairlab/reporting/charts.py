@@ -36,7 +36,7 @@ class Marks:
         texts: Text shown when the pointer is on each point.
         dashed: Whether the line is dashed.
         size: Radius of the dots.
-        labels: Short text drawn beside each dot; empty if there is none.
+        labels: Short text drawn next to each dot; empty if there is none.
     """
 
     name: str

@@ -132,7 +132,7 @@ def methods_paragraph(records: Sequence[Record]) -> str:
     said = (
         "Intervals hold 95\\,\\% and resample items; over several seeds they add the variance between seeds. "
         "Differences are paired by item, and p-values of headline readings are adjusted by Holm's method. A reading is "
-        "called even, or kept, only if its interval lies within the margin that its benchmark states."
+        "called even, or kept, only if its interval is within the margin that its benchmark states."
     )
     return without_secrets("\n\n".join([*told, said]) + "\n")
 

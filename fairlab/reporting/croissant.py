@@ -65,7 +65,7 @@ def croissant(
         "rai:dataSocialImpact": f"Versions differ in {axis}, to train and measure models that treat people alike.",
         "rai:dataUseCases": "Training and measuring of language models for fairness.",
         "rai:personalSensitiveInformation": f"Texts name attributes of people: {axis}.",
-        "rai:dataAnnotationProtocol": "Checks of each version, where there are any, are by word lists or a model.",
+        "rai:dataAnnotationProtocol": "Word lists or a model check each version, if checks are configured.",
     }  # fmt: skip
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 

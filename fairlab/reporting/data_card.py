@@ -20,8 +20,8 @@ COLUMNS = {
     "id": "number of the row in the input, or its own id",
     "axis": "what the versions differ in",
     "versions": "the counterfactual group: neutral, and one text per attribute",
-    "source_id": "id of the row of the input that it was made of",
-    "source_place": "where that row stands",
+    "source_id": "id of the input row that it comes from",
+    "source_place": "place of that row in the input",
     "source_text": "its text",
     "augmentation": "what made it",
     "rewriter": "what rewrote it",
@@ -29,14 +29,14 @@ COLUMNS = {
     "model": "the language model",
     "prompt_sha256": "hash of its prompt",
     "lexicon_sha256": "hash of the word lists",
-    "perturbed": "whether the row's text really changed; if not, it is as it was",
+    "perturbed": "whether the row's text really changed; if not, it is unchanged",
     "choice": "of a perturbed row: the word, where it starts, its axis and attribute, and the target",
     "rewritten": "whether a document was rewritten",
     "gamma": "shortcut score of a rewritten document before and after",
-    "changed": "by version, words that changed: what stood there, what stands there now",
+    "changed": "by version, the changed words: before and after",
     "kind": "of an expansion by biasers: entry, copy, upshift or downshift",
     "biaser": "the member a copy was made for",
-    "replaced": "what the member stands in place of",
+    "replaced": "what the member replaces",
     "inject": "what made a version, rules or llm",
     "corrected": "whether the first pass over a version changed it",
     "upshift": "what made the longer morphs of copies",
@@ -44,7 +44,7 @@ COLUMNS = {
     "perturbability": "how likely the text is to hold demographic information",
     "check": "what the verifiers found",
     "confidence": "the language model's own, or measured as confidence_by says",
-    "confidence_by": "where the confidence is from: tokens is the probability of the whole answer",
+    "confidence_by": "source of the confidence: tokens is the probability of the whole answer",
     "fallback_from": "why the first rewriter's versions were not taken",
 }
 
@@ -156,11 +156,11 @@ def _data_files(manifest: Manifest) -> Any:
 def _files(manifest: Manifest) -> list[str]:
     perturbed = " Every row is there, perturbed or as it was; with `choices.jsonl` the same data is made again."
     return [
-        "`data-*.jsonl` is the data, `manifest.json` lists its files with their SHA-256. Where it was made, "
+        "`data-*.jsonl` is the data, `manifest.json` lists its files with their SHA-256. If present, "
         "`rejected-*.jsonl` holds rewrites that were turned down, with the reason; `quarantine.jsonl` rows that could "
         "not be read, with their line."
         + (" Rows without a word of the axis are only counted." if NO_WORD in manifest.counts else "")
-        + (f" The data is a fair subsample of what lies in `{WHOLE}/`." if LEFT_OUT in manifest.counts else "")
+        + (f" The data is a fair subsample of `{WHOLE}/`." if LEFT_OUT in manifest.counts else "")
         + (perturbed if perturbs(manifest) else "")
     ]
 

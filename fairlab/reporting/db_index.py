@@ -43,7 +43,7 @@ def data_bias(record: Record) -> list[Section]:
             "note",
         ),
     ]
-    return [*shown, Section("Beside the published numbers", published)]
+    return [*shown, Section("Published numbers", published)]
 
 
 def _one(record: Record, phase: str, items: Items) -> Section:
@@ -65,8 +65,8 @@ def _one(record: Record, phase: str, items: Items) -> Section:
     note = (
         f"Mean cosine to {compared:,} abusive entries, with 95 % intervals that resample target and comparison entries "
         f"and hold the clusters fixed. Right: categories of the {min(NEAREST, compared)} comparison entries nearest to "
-        "each cluster; in the last line, of the whole comparison set. The index of all is the mean over clusters, "
-        "whatever their sizes. No text is shown."
+        "each cluster; in the last line, of the whole comparison set. The index of all is the unweighted mean over "
+        "clusters. No text is shown."
     )
     header = ["cluster", "entries", "db-index", *(f"nearest: {name}" for name in categories)]
     return Section(title, [PageTable(header, rows), Text(note, "note"), *_figures(items, whole.value)])

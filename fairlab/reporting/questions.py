@@ -117,9 +117,9 @@ class Shift:
 
     @property
     def kept(self) -> bool:
-        """Whether the change is shown to lie within the margin that the benchmark states.
+        """Whether the change is shown to be within the margin that the benchmark states.
 
-        Both ends of the 95 % interval lie within it, which is two one-sided tests, each at 2.5 %.
+        Both ends of the 95 % interval are within it, which is two one-sided tests, each at 2.5 %.
         """
         info, c = judging_rules(self.comparison), self.comparison
         within = info is not None and info.margin is not None and max(abs(c.low), abs(c.high)) < info.margin
@@ -249,7 +249,7 @@ def _lines(some: Sequence[Shift]) -> list[str]:
 
 
 def _told(one: Shift) -> str:
-    """Return a reading with both values if it changed, with the interval of its difference if nothing is shown."""
+    """Return a reading with both values if it changed, with the interval of its difference if no change is shown."""
     c, info = one.comparison, judging_rules(one.comparison)
     if one.state in (BETTER, WORSE):
         return f"{title(c)} ({one.before.value:.3g} to {one.after.value:.3g}, {one.said})"

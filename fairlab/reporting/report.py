@@ -61,7 +61,7 @@ def write_report(record: Record) -> Path:
         *data_bias(record),
         *shortcuts(record),
         *(safety_sections(record) if ensemble else ()),
-        Section("Beside the published numbers", _published(record)) if trained and not ensemble else None,
+        Section("Published numbers", _published(record)) if trained and not ensemble else None,
         _notes(record),
         Section("Not run", [_not_run(record)]),
         stage_section(record),
@@ -87,7 +87,7 @@ def _about_training(record: Record) -> list[Block]:
     config = record.config
     scale = config["scale"]["name"]
     label = (
-        "quickstart scale: small stand-ins, not the published setting" if scale == "quickstart" else f"{scale} scale"
+        "quickstart scale: small substitutes, not the published setting" if scale == "quickstart" else f"{scale} scale"
     )
     if not config.get("backbone"):
         sources = ", ".join(record.provenance.get("sources", {}).get("sources", {}))
@@ -127,7 +127,7 @@ def _verdict(record: Record) -> Verdict:
         return Verdict(sentence, [*told, *lines, *collapse_verdicts(record)])
     judged = reading_verdicts(record)
     if not judged:
-        return Verdict("Nothing was measured that has an ideal value of bias.", collapse_verdicts(record))
+        return Verdict("No reading has an ideal value of bias.", collapse_verdicts(record))
     return Verdict(f"{summed_up(judged)} There is no other model to compare with.", [one.sentence for one in judged])
 
 
@@ -166,7 +166,7 @@ def _readings(record: Record) -> Section:
     terms = {benchmark_title(r): of.question for r in record.readings if (of := description(r)) is not None}
     terms |= {title(r): f"{meaning(r)}  [{key(r)}]" for r in record.readings if meaning(r)}
     note = (
-        "95 % intervals in brackets, widened for few items (Student's t) and corrected where absolute values are "
+        "95 % intervals in brackets, widened for few items (Student's t) and corrected if absolute values are "
         "averaged. p: the benchmark's own test of the value, in parentheses adjusted for its other "
         "tests of the kind (Holm). Point at a name to see what it means."
     )

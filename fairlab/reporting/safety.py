@@ -36,7 +36,7 @@ def safety_sections(record: Record) -> list[Section]:
     """Return tables 3 and 6 next to the printed ones, figures 3 to 5, and the sets with the largest gaps."""
     overview, largest = read_overview(record.folder), read_largest_gaps(record.folder)
     sections = [
-        Section("Beside the published numbers", _beside(record)),
+        Section("Published numbers", _beside(record)),
         *_rivals(record, list(overview) or record.config["method"]["harms"]),
     ]
     for harm, of_harm in overview.items():
@@ -120,7 +120,7 @@ def _warm(value: float | None) -> PageCell | str:
 
 
 def _contributions(of_harm: dict[str, Any]) -> PageTable:
-    """Return figure 4."""
+    """Return a table of the contributions of source scores before and after debiasing (figure 4 of the paper)."""
     found = of_harm["contributions"]
     shown = [
         k for k in range(len(of_harm["features"])) if max(found[phase][k] for phase in ("before", "after")) >= LEAST

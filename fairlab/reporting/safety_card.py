@@ -84,7 +84,7 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         *_odds(description["harms"], found),
         "## Reliability",
         "",
-        "Mean score and share of unsafe texts in tenths of the seeds, on the test folds; a calibrated model lies on "
+        "Mean score and share of unsafe texts in tenths of the seeds, on the test folds; a calibrated model is on "
         "the dashed line.",
         "",
         *(f"![{harm}]({file})" for harm, file in drawings.items()),
@@ -97,12 +97,12 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         "",
         *(f"- {source.title}: {source.limits}" for source in sources),
         "",
-        "Sources of other versions are refused. Files that lie elsewhere are looked for in `sources/` beside this "
-        "card, or where `+sources.NAME.SETTING=` says.",
+        "Sources of other versions are refused. Files from elsewhere are searched in `sources/` next to this "
+        "card, or at the path of `+sources.NAME.SETTING=`.",
         "",
         "## Licence",
         "",
-        "fairlab is under Apache-2.0. The licence of these models follows from those of the data above and of the "
+        "fairlab is under Apache-2.0. The licence of these models depends on the licences of the data above and of the "
         "sources, which are not stated here; look them up before you hand the models on.",
         "",
         "## Limits",
@@ -161,8 +161,8 @@ def _skill(harms: Iterable[str], found: Mapping[tuple[str, str], Reading]) -> li
         "## Skill and fairness",
         "",
         "On the test folds. An AUC of 0.5 and an average precision of the base rate are a guess's; the counterfactual "
-        "variance (ACV) is that of a text's score over its versions for other subgroups, and its change is in per cent "
-        "of a model of the seeds alone.",
+        "variance (ACV) is the variance of a text's score over its versions for other subgroups, and its change is in "
+        "per cent of a model of the seeds alone.",
         "",
         "| harm | AUC | average precision | base rate | ACV | change of ACV, % | sets with both labels, % |",
         "|---|---|---|---|---|---|---|",

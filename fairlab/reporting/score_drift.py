@@ -17,7 +17,7 @@ from fairlab.text.reading import text_lines
 from fairlab.types import DataUnavailable, FairlabError
 
 VARIANCE, ACV = "_variance", "ACV"
-FEWEST = 30  # numbers that a column needs in both files: of fewer, only a distance above 0.35 could be told from chance
+FEWEST = 30  # numbers that a column needs in both files; with fewer, only a distance above 0.35 would be significant
 
 
 @dataclass
@@ -51,7 +51,7 @@ def read_scores(path: Path) -> ScoreFile:
         try:
             row = from_json(line)
         except ValueError as error:
-            raise FairlabError(f"{path}, line {number} is no JSON ({error}); score the texts anew") from error
+            raise FairlabError(f"{path}, line {number} is not JSON ({error}); score the texts again") from error
         if not isinstance(row, dict) or not isinstance(row.get("id"), str):
             raise FairlabError(f"{path}, line {number} has no id; give a file that fairlab score wrote")
         found.rows += 1
@@ -114,8 +114,8 @@ def drift_table(before: ScoreFile, after: ScoreFile, found: Mapping[str, ScoreSh
             "|---|---|---|---|---|---|---|---|---|---|",
             *rows,
             "",
-            "Distance is Kolmogorov and Smirnov's: 0 where nothing moved, 1 where all did. Two samples of these sizes "
-            "stay below *by chance* 95 times in 100 when nothing moved; a true distance of *detectable* is found "
+            "Distance is Kolmogorov and Smirnov's: 0 if no score moved, 1 if all did. Two samples of these sizes "
+            "stay below *by chance* 95 times in 100 if no score moved; a true distance of *detectable* is found "
             f"beyond chance at least 8 times in 10, and a smaller one may be missed. {ACV} is the mean variance of the "
             "scores of a text and its versions for other subgroups. In brackets 95 % intervals.",
             *(["", f"Of fewer than {FEWEST} numbers in a file, and left out: {', '.join(few)}."] if few else []),

@@ -51,8 +51,8 @@ def _one(phase: str, items: Items) -> Section:
         blocks += [Heading(label), shown if rows else Text("No n-gram goes with it.")]
     blocks += [
         Text(
-            "Local mutual information of n-grams of the last field with a label (Schuster et al. 2019). The maps say "
-            "where in a text a word stands, counted from 1, and what share of its occurrences there has the label. "
+            "Local mutual information of n-grams of the last field with a label (Schuster et al. 2019). The maps show "
+            "the position of a word in a text, counted from 1, and the share of its occurrences there with the label. "
             "Below, shortcut scores of documents by label: 1 less the mean cosine to documents of other labels.",
             "note",
         ),
@@ -105,8 +105,8 @@ def _beside(found: Mapping[str, Items]) -> Section:
         ]
         blocks += [Heading(label), PageTable([PageCell("n-gram"), *found], beside)]
     note = (
-        "LMI x 1e6 and share of occurrences with the label, of the n-grams that stand out in "
-        f"{first}; empty where one is not among those that stand out."
+        "LMI x 1e6 and share of occurrences with the label, of the most informative n-grams in "
+        f"{first}; empty if an n-gram is not among the most informative."
     )
     return Section("Shortcuts before and after", [*blocks, Text(note, "note")])
 

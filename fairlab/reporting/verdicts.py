@@ -9,7 +9,7 @@ The rules, which pages state:
   records older than such a test, the smallest adjusted p-value of the benchmark's tests of parts stands for it.
 - A mean of distances, a share of changed items or a cost has no such test: its size is said, and no more.
 - P-values are adjusted by Holm's method for all headline readings of a model.
-- A reading is *even* only if its 95 % interval lies within the margin of the ideal value, which the benchmark's class
+- A reading is *even* only if its 95 % interval is within the margin of the ideal value, which the benchmark's class
   states: two one-sided tests, each at 2.5 %. A p-value above .05 alone is *not shown*.
 
 The coverage of the intervals and the false-positive rates are simulated by ``experiments/judge/coverage.py``.
@@ -36,7 +36,7 @@ OFF, EVEN, OPEN, SIZE, FEW = "off", "even", "open", "size", "few"
 NOTE = (
     "Off the ideal value: p < 0.05, adjusted by Holm's method for all headline readings of the model, by the "
     "benchmark's own test or Student's t. Absolute values and gaps are above 0 for every model, so that only a test of "
-    "their own can say that chance could not give them. Even: the whole 95 % interval lies within the margin that the "
+    "their own can say that chance could not give them. Even: the whole 95 % interval is within the margin that the "
     f"benchmark states. Fewer than {FEWEST_ITEMS} items give neither. Else nothing is shown, which is not evenness."
 )
 
@@ -129,7 +129,7 @@ def corrected_interval(record: Record, reading: Reading) -> tuple[float, float]:
 
 
 def two_sided_ideal(reading: Reading) -> bool:
-    """Return whether readings may lie on both sides of the ideal value."""
+    """Return whether readings can be on both sides of the ideal value."""
     info = judging_rules(reading)
     return reading.ideal is not None and (info is None or reading.ideal not in (info.low, info.high))
 

@@ -13,8 +13,9 @@ from typing import Any, Protocol
 
 import torch
 
-from fairlab.backbones.backbone import Backbone, batch_progress, batches_by_tokens, pad
+from fairlab.backbones.backbone import Backbone, batches_by_tokens, pad
 from fairlab.backbones.loading import load_backbone
+from fairlab.checks.progress import with_progress
 from fairlab.lexicons import Lexicon
 from fairlab.rewriting.decoding import PERT_SEP, SEP, can_rewrite, ends, longest, start, token_steps
 from fairlab.text.difference import stretches
@@ -145,7 +146,7 @@ class Perturber:
         self.cut += len(inputs) - len(fitting)
         lengths = [len(token_ids[k]) for k in fitting]
         rewritten = list(texts)
-        for batch in batch_progress(list(batches_by_tokens(lengths, self.budget)), progress):
+        for batch in with_progress(list(batches_by_tokens(lengths, self.budget)), progress):
             places = [fitting[k] for k in batch]
             outputs = greedy(self.backbone, [token_ids[place] for place in places])
             for place, ids in zip(places, outputs, strict=True):

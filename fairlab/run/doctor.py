@@ -26,7 +26,7 @@ EPILOG = "Example:\n  fairlab doctor"
 
 
 def examine() -> dict[str, list[str]]:
-    """Return what is here and what is missing: lines of text by topic."""
+    """Return the available and the missing parts: lines of text by topic."""
     return {
         "fairlab": installation(),
         "devices": devices_here(),
@@ -38,7 +38,7 @@ def examine() -> dict[str, list[str]]:
 
 
 def installation() -> list[str]:
-    """Return the versions of fairlab, Python and the libraries that decide most."""
+    """Return the versions of fairlab, Python and the main libraries."""
     libraries = ("torch", "lightning", "transformers", "sentence-transformers", "hydra-core")
     return [
         f"fairlab {__version__}, Python {platform.python_version()}, {platform.platform()}",
@@ -105,7 +105,7 @@ def is_met(requirement: Requirement) -> bool:
 
 
 def benchmark_data() -> list[str]:
-    """Return how many of the published files are here, and where the others would come from."""
+    """Return the number of published files that are here, and the source of the others."""
     import pooch
 
     from fairlab.data.published.download import FILES
@@ -146,7 +146,7 @@ def disk(folder: Path) -> list[str]:
 
 
 def as_text(found: Mapping[str, Sequence[str]]) -> str:
-    """Return what was found as text."""
+    """Format the findings as text."""
     return "\n".join("\n".join([topic, *(f"  {line}" for line in lines)]) for topic, lines in found.items())
 
 

@@ -234,6 +234,6 @@ def refuse_changed_inputs(record: Record, inputs: dict[str, dict[str, object]]) 
     for name, now in inputs.items():
         kept = record.provenance.get(name)
         if kept and (changed := changed_file(kept, now)) is not None:
-            what = f"{changed} beside the {name}" if changed else f"the {name}"
+            what = f"{changed} next to the {name}" if changed else f"the {name}"
             raise FairlabError(f"{what} of the run in {record.folder} changed since it started; {instead}")
     refuse_changed_files(record, record.provenance.get(READ_BY, {}), instead)

@@ -50,8 +50,8 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
         except Exception as error:  # some loggers start only now; their errors are of any type
             said = without_secrets(" ".join(str(error).split()))[:SAID]
             raise FairlabError(
-                f"logger={name} cannot begin ({type(error).__name__}: {said}); pip install 'fairlab[{name}]' brings "
-                "what it needs, or leave it out"
+                f"logger={name} cannot begin ({type(error).__name__}: {said}); pip install 'fairlab[{name}]' installs "
+                "its packages, or leave it out"
             ) from error
         logger.log_metrics = _passing_over_errors(logger)
     return loggers

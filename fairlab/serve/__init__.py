@@ -53,7 +53,7 @@ def answer_requests(config: DictConfig) -> None:
     try:
         server = Moderations(columns, thresholds, name, config.port, bounds)
     except (OSError, OverflowError) as error:
-        raise FairlabError(f"port={config.port} cannot be had ({error}); give another, or 0 for any") from error
+        raise FairlabError(f"port={config.port} is not available ({error}); give another, or 0 for any") from error
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
     said = ", ".join(f"{harm} from {cut:.3g}" for harm, cut in thresholds.items())

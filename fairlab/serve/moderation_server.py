@@ -248,7 +248,7 @@ class Answers(BaseHTTPRequestHandler):
         lengths, most = self.headers.get_all("Content-Length", []), self.server.bounds.body
         if not lengths or "Transfer-Encoding" in self.headers:
             raise RequestError(HTTPStatus.LENGTH_REQUIRED, "the request has no Content-Length; give it")
-        if len(lengths) > 1:  # where the body ends would depend on who reads it
+        if len(lengths) > 1:  # readers could disagree about the end of the body
             raise RequestError(HTTPStatus.BAD_REQUEST, "the request has several Content-Lengths; give one")
         given = lengths[0]
         if not (given.isascii() and given.isdigit()) or len(given) > 18:

@@ -169,7 +169,7 @@ def test_a_model_is_not_given_more_tokens_than_it_can_read(tiny_folders):
     folder = tiny_folders["bert"]
     pair = (AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder))
     assert fairlab.load(pair).max_length == fairlab.load(folder).max_length == 64  # fewer than the usual 128
-    with pytest.raises(FairlabError, match=r"max_length must lie in 4..64 for this BertModel, not 128"):
+    with pytest.raises(FairlabError, match=r"max_length must be in 4..64 for this BertModel, not 128"):
         fairlab.load(pair, max_length=128)
 
 

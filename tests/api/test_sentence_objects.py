@@ -110,5 +110,5 @@ def test_a_cross_encoder_of_another_backend_is_one_sentence(tiny_folders, tmp_pa
     AutoTokenizer.from_pretrained(tiny_folders["bert"]).save_pretrained(tmp_path)
     cross = CrossEncoder(str(tmp_path), device="cpu")
     object.__setattr__(cross[0], "model", OtherBackend(cross[0]._modules.pop("model")))
-    with pytest.raises(FairlabError, match="this CrossEncoder has no weights of torch at hand; load it with backend"):
+    with pytest.raises(FairlabError, match="this CrossEncoder has no PyTorch weights; load it with backend"):
         fairlab.load(cross)

@@ -129,7 +129,7 @@ def test_three_exclusive_labels_and_scores_are_refused():
     truth, scores, groups = drawn()
     three = rows(truth, scores, groups, labels=("a", "b", "c"))
     model = AnyClassifier("m", lambda texts: np.full((len(texts), 3), 1 / 3))
-    with pytest.raises(FairlabError, match="mend=odds needs two labels, or several at once, not 3"):
+    with pytest.raises(FairlabError, match="mend=odds needs two labels, or several per text, not 3"):
         fit_rule("odds", model, three, 2.0)
     with pytest.raises(FairlabError, match="the model gives scores"):
         fit_rule("threshold", model, rows(truth, scores, groups, "score"), 2.0)
@@ -193,9 +193,9 @@ def test_a_model_with_its_rule_is_named_by_an_at_sign(tmp_path, monkeypatch):
     ("more", "words"),
     [
         ({"mend": "odds"}, "mend=odds needs fit=FILE"),
-        ({"mend": "odds", "fit": people(1000)}, "400 texts of fit are audited too"),
+        ({"mend": "odds", "fit": people(1000)}, "400 texts of fit are also audited"),
         ({"mend": "colour", "fit": people(0)}, "mend must be threshold or odds or null, not colour"),
-        ({"fit": people(0)}, "fit= is read by mend= alone"),
+        ({"fit": people(0)}, "fit= is used only by mend="),
     ],
 )
 def test_bad_input_of_mending(more, words):

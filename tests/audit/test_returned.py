@@ -49,7 +49,7 @@ def test_labels_are_certain_and_one_number_a_text_stays_one():
         ([{"label": "yes", "score": 0.9}], "the likeliest label alone"),
         ([{"no": 0.9}], "no probability of 'yes'"),
         ([object()], "returns a list of object; return a row of numbers a text"),
-        (None, "returns nothing; return a row of numbers a text"),
+        (None, "returns None; return one row of numbers per text"),
         ([[0.1, 0.2], [0.3]], "return a row of numbers a text"),
     ],
 )

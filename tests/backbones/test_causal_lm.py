@@ -288,5 +288,5 @@ def test_short_texts_are_the_same_with_a_stride(gpt2):
 
 @pytest.mark.parametrize("stride", [0, 64])
 def test_a_stride_out_of_range_is_said(gpt2, stride):
-    with pytest.raises(FairlabError, match=r"stride must lie in 1\.\.63"):
+    with pytest.raises(FairlabError, match=r"stride must be in 1\.\.63"):
         CausalLM(gpt2).log_likelihoods(TEXTS, stride=stride)

@@ -82,7 +82,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:what this model embeds")
+@pytest.mark.filterwarnings("ignore:the embeddings of this model")
 def test_a_file_is_measured_as_the_weights_it_was_written_of(tmp_path):
     pytest.importorskip("gguf")
     weights = Weights(tmp_path)

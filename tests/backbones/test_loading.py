@@ -55,7 +55,7 @@ def test_other_weights_than_expected_are_refused(tiny_folders):
 
 
 def test_positions_of_roberta_begin_behind_its_padding(tiny_folders):
-    with pytest.raises(FairlabError, match=r"backbone.max_length must lie in 4..64"):
+    with pytest.raises(FairlabError, match=r"backbone.max_length must be in 4..64"):
         load_backbone(str(tiny_folders["roberta_mlm"]), **HOW | {"max_length": 65})
     longest = load_backbone(str(tiny_folders["roberta_mlm"]), **HOW | {"max_length": 64})
     assert longest.embed(["word " * 100]).isfinite().all()
@@ -63,7 +63,7 @@ def test_positions_of_roberta_begin_behind_its_padding(tiny_folders):
 
 @pytest.mark.parametrize("max_length", [3, 0, -1, 65])
 def test_max_length_out_of_range(tiny_folders, max_length):
-    with pytest.raises(FairlabError, match=r"backbone.max_length must lie in 4..64"):
+    with pytest.raises(FairlabError, match=r"backbone.max_length must be in 4..64"):
         load_backbone(str(tiny_folders["bert"]), **HOW | {"max_length": max_length})
 
 
@@ -109,7 +109,7 @@ def test_a_next_sentence_head_without_its_pooler_is_left_out(tiny_folders, tmp_p
 
 
 def test_a_causal_lm_is_bound_by_its_positions(tiny_folders):
-    with pytest.raises(FairlabError, match=r"backbone.max_length must lie in 4..64"):
+    with pytest.raises(FairlabError, match=r"backbone.max_length must be in 4..64"):
         load_backbone(str(tiny_folders["gpt2"]), **HOW | {"max_length": 65})
 
 
@@ -160,7 +160,7 @@ def test_weights_in_several_files_are_one_model_with_one_hash(tiny_folders, tmp_
 @pytest.mark.parametrize("name", ["../other/model.safetensors", "model.bin", 3])
 def test_an_index_may_name_safetensors_beside_it_alone(tmp_path, name):
     (tmp_path / INDEX).write_text(json.dumps({"weight_map": {"a": name}}))
-    with pytest.raises(FairlabError, match="which is no safetensors file beside it"):
+    with pytest.raises(FairlabError, match="which is not a safetensors file next to it"):
         find_weights(str(tmp_path))
 
 

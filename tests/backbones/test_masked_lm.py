@@ -195,7 +195,7 @@ def test_a_model_that_goes_around_its_body_is_refused(bert, monkeypatch):
         return {"logits": torch.zeros(*input_ids.shape, 30522)}
 
     monkeypatch.setattr(type(bert.model), "forward", forward)
-    with pytest.raises(CannotScore, match="cannot be told from its body"):
+    with pytest.raises(CannotScore, match="cannot be separated from its body"):
         MaskedLM(bert).log_probabilities([MaskQuery([101, 103, 102], 1, 5)])
 
 

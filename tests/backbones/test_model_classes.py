@@ -16,7 +16,7 @@ OF_T5 = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_heads": 2,
 OF_BART = {f"{half}_{what}": 2 for half in ("encoder", "decoder") for what in ("layers", "attention_heads", "ffn_dim")}
 OF_LLAMA = {**SIZE, "head_dim": 16, "num_key_value_heads": 1, "bos_token_id": 0, "eos_token_id": 0}
 OF_IMAGES = {"image_size": 28, "patch_size": 14, **SIZE}
-pytestmark = pytest.mark.filterwarnings("ignore:what this model embeds")
+pytestmark = pytest.mark.filterwarnings("ignore:the embeddings of this model")
 
 
 def saved(kind, settings, folder, **others):

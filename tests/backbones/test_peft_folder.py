@@ -80,8 +80,8 @@ def test_adapters_of_another_hub_model_are_refused(adapters):
             "sets megatron_config, which is not taken",
         ),
         ({"target_modules": "(a+)+$"}, "sets target_modules to a pattern"),
-        ({"r": "many"}, "sets r='many', which is no value of LoRA"),
-        ({"rank_pattern": {"query": []}}, "sets rank_pattern to what are no numbers by module"),
+        ({"r": "many"}, "sets r='many', which LoRA does not accept"),
+        ({"rank_pattern": {"query": []}}, "must set rank_pattern to one number per module"),
     ],
 )
 def test_a_folder_decides_no_more_than_its_adapters(change, message, adapters, tiny_folders):

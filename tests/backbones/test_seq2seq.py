@@ -61,7 +61,7 @@ def test_it_loads_again_as_it_was_with_its_own_length(fresh, tmp_path):
 
 @pytest.mark.parametrize("changes", [{"layers": 0}, {"max_length": 129}, {"max_length": 2}])
 def test_values_out_of_range(changes):
-    with pytest.raises(FairlabError, match=r"backbone.max_length lie in 4\.\.128"):
+    with pytest.raises(FairlabError, match=r"backbone.max_length in 4\.\.128"):
         new_seq2seq("all-MiniLM-L6-v2", **SMALL | changes)
     with pytest.raises(FairlabError, match="have SHA-256"):
         new_seq2seq("all-MiniLM-L6-v2", **SMALL, weights_sha256="0" * 64)

@@ -68,7 +68,7 @@ def test_a_model_of_few_positions_is_read_with_what_it_has(tmp_path):
     values = {"pooling": "mean", "normalize": False}
     assert load_backbone(str(folder), max_length=None, longest=128, **values).max_length == 24
     assert load_backbone(str(folder), max_length=None, longest=12, **values).max_length == 12
-    with pytest.raises(FairlabError, match=r"must lie in 4\.\.24"):
+    with pytest.raises(FairlabError, match=r"must be in 4\.\.24"):
         load_backbone(str(folder), max_length=128, **values)
 
 

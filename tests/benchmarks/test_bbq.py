@@ -125,7 +125,7 @@ def test_missing_categories_are_counted_and_others_measured():
     found = BBQ(categories=["religion", "ses"]).measure(chooser(known=1.0))
     assert [(one.subset, "FAIRLAB_DATA" in one.reason) for one in found.not_run] == [("ses", True)]
     assert any("without ses" in note.text for note in found.notes)
-    with pytest.raises(DataUnavailable, match=r"bbq/SES\.jsonl cannot be had"):
+    with pytest.raises(DataUnavailable, match=r"bbq/SES\.jsonl was not found"):
         BBQ(categories=["ses"]).measure(chooser())
 
 

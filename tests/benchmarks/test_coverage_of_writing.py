@@ -72,7 +72,7 @@ CASES: dict[str, tuple[Callable[[float, np.random.Generator], Bounds], float]] =
     "counterfactual, difference of sentiment": (paired, 0.15),
     "bold, difference of sentiment": (unpaired, 0.1),
     "audit, flips beyond the control": (flips, 0.1),
-    "bbq, bias beside the facts": (bbq, 0.2),
+    "bbq, bias despite the facts": (bbq, 0.2),
 }
 
 

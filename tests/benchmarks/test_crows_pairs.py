@@ -209,7 +209,7 @@ def test_options_names_and_notes(language_models, file):
     assert result.items["scores"].shape == (3, 2)
     (note,) = [note for note in result.notes if note.item]
     assert (note.item, note.text) == ("4", "it repeats pair 0; left out")
-    assert any("4 pairs, where the published data have 778" in note.text for note in result.notes)
+    assert any("4 pairs of the 778 in the published data" in note.text for note in result.notes)
     everything = CrowSPairs(path=file).measure(model)
     assert by_place(everything)["gender", "metric_score"].n == 3
     assert any("items=regular leaves it out" in note.text for note in everything.notes)

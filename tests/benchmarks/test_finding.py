@@ -137,7 +137,7 @@ def test_a_benchmark_from_outside_that_says_what_it_is_is_taken():
 @pytest.mark.parametrize(
     ("benchmark", "said"),
     [
-        (own(description=None), "benchmark mine.Mine does not say what it is; give its class a description"),
+        (own(description=None), "benchmark mine.Mine has no description; give its class one"),
         (own(replace(LENGTHS, title=" ")), "the description of benchmark mine.Mine has no title; add it"),
         (own(replace(LENGTHS, question="")), "the description of benchmark mine.Mine has no question; add it"),
         (own(replace(LENGTHS, quantities={})), "the description of benchmark mine.Mine has no quantities; add it"),

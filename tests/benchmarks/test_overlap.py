@@ -24,7 +24,7 @@ def test_a_note_counts_what_is_shared():
     trained = of([f"text number {k}" for k in range(100)])
     assert overlap_notes("stsb", of(["something else entirely"]), trained) == []
     (note,) = overlap_notes("stsb", of([f"text number {k}" for k in range(95, 145)]), trained)
-    assert note.text.startswith("5 of 50 texts that it measures on were trained on")
+    assert note.text.startswith("5 of 50 texts of this benchmark were also trained on")
     assert note.mark == MARK
     (few,) = overlap_notes("stsb", of([f"text number {k}" for k in range(99, 300)]), trained)
     assert few.text.startswith("1 of 201 texts")
@@ -50,7 +50,7 @@ def test_a_benchmark_on_the_training_file(tiny, tmp_path, record):
     )
     page = write_report(record).read_text(encoding="utf-8")
     first, _, rest = page.partition("<h2>Readings</h2>")
-    assert "30 of 30 texts that it measures on were trained on" in first
+    assert "30 of 30 texts of this benchmark were also trained on" in first
     assert f"({MARK})\n({SAYS_NOTHING})</" in rest.partition("<h2>Notes</h2>")[0]
 
 

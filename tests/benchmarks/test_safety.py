@@ -92,7 +92,7 @@ def test_a_harm_without_two_labels_gives_variances_alone():
     alone = Predicted(texts[:1], np.zeros((1, 1), dtype=np.int64), {"hate": scores[:, :1]})
     nothing = Safety(of="test", threshold=0.5).measure(Judged({"test": alone}, ["one"], np.zeros((1, 1)), {}))
     assert [entry.reason for entry in nothing.not_run] == ["the texts have one label only for hate"]
-    with pytest.raises(FairlabError, match="nothing was scored of 'hatecheck'"):
+    with pytest.raises(FairlabError, match="'hatecheck' has no scores"):
         Safety(of="hatecheck", threshold=0.5).measure(Judged({"test": part}, ["one"], np.zeros((4, 1)), {}))
 
 

@@ -129,7 +129,7 @@ def test_a_missing_test_takes_the_average_with_it(small, tiny):
     assert set(by_key(outcome.readings)) == {"6/effect_size"}
     assert outcome.readings[0].p_holm is None
     assert [entry.subset for entry in outcome.not_run] == ["8b", "average"]
-    assert "seat/sent-weat8b.jsonl cannot be had" in outcome.not_run[0].reason
+    assert "seat/sent-weat8b.jsonl was not found" in outcome.not_run[0].reason
     assert "8b" in outcome.not_run[1].reason
     assert set(outcome.items) == {"6"}
 

@@ -233,7 +233,7 @@ def test_options_names_and_notes(language_models, file):
     assert list(flagged) == ["b", "c"]
     assert "'poorman', is not what fills it" in flagged["b"]
     assert flagged["c"] == "its context starts with BLANK; left out"
-    assert any("4 examples, where the public development set has 255" in note.text for note in result.notes)
+    assert any("4 of the 255 examples of the public development set" in note.text for note in result.notes)
 
 
 def test_targets_seen_in_training_are_a_subset_of_their_own(language_models, file, tmp_path):

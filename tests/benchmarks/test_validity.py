@@ -160,7 +160,7 @@ def _transpose_attention(model):
         (_hide_places, "the order of words makes no difference"),
         (_flatten_output, "its embeddings are nearly constant"),
         (_draw_one_layer, "the weights of layer 3 are random numbers"),
-        (_transpose_attention, "its layers tell the senses of a word too seldom"),
+        (_transpose_attention, "its layers rarely distinguish word senses"),
     ],
 )
 def test_damage_is_told_by_behaviour(change, said):
@@ -232,7 +232,7 @@ def test_an_ambiguous_word_stands_once_in_each_of_its_sentences():
 
 def test_load_warns_at_the_first_embedding_alone(tiny_folders):
     model = fairlab.load(str(tiny_folders["bert"]), max_length=32)
-    with pytest.warns(UserWarning, match="what this model embeds says nothing of bias"):
+    with pytest.warns(UserWarning, match="the embeddings of this model say nothing about bias"):
         model.embed(["a boat"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -54,7 +54,7 @@ def test_readings_by_hand(published):
     assert readings["all", "neutral_first"].value == pytest.approx((1 + 1 / 2 + 1 + 1 / 3) / 12)
     assert [reading.n for reading in outcome.readings] == [12, 12, 12]
     (note,) = outcome.notes
-    assert note.text == "36 sentences, where the published set has 720"
+    assert note.text == "36 of the 720 sentences of the published set"
 
 
 def test_the_correlation_is_over_schemas_about_the_occupation(published):

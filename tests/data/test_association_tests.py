@@ -68,7 +68,7 @@ def changed(**parts):
         (changed(targets={"x": [True], "y": ["c"]}), "'targets': the set 'x' is no list of texts"),
         (changed(targets={"x": ["a"]}), "'targets' has one set; give two or more"),
         (changed(attributes={"p": ["d"], "q": ["e"], "r": ["f"]}), "'attributes' has 3 sets; give the two poles"),
-        (changed(attributes={"p": ["d"], "q": ["a"]}), "'a' stands in both x and q; keep one of them"),
+        (changed(attributes={"p": ["d"], "q": ["a"]}), "'a' is in both x and q; keep one of them"),
         (changed(attributes=None), "'attributes' has no sets"),
         ({"targ1": {"examples": ["x"]}, "extra": 1}, "has the key 'extra', which is none of targ1, targ2"),
         ({"targ1": {"examples": []}}, "targ1 needs texts"),

@@ -124,7 +124,7 @@ def test_so_many_tokens_are_trained_on_whatever_there_is(llama, reports, augment
     assert count(texts) == pytest.approx(900, abs=1)  # a token in a text that was cut may come out as another
     assert len(set(texts[:-1])) == (4 if augmented else 35)  # all there are, over and over
     assert texts[0] == texts[4 if augmented else 35]
-    with pytest.raises(FairlabError, match=r"data\.tokens, at least 2, stands in place of data\.limit: 5, 3"):
+    with pytest.raises(FairlabError, match=r"data\.tokens \(at least 2\) replaces data\.limit: 5, 3"):
         make(llama, reports, tokens=5, limit=3)
 
 

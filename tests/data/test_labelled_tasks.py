@@ -145,7 +145,7 @@ def test_examples_are_added_to_those_trained_on_alone(tiny, rte):
 
 def test_scores_have_no_labels_to_add(tiny, tmp_path):
     write_rows(tmp_path / "train.jsonl", [{"sentence1": f"a {k}", "sentence2": "b", "score": k % 6} for k in range(20)])
-    with pytest.raises(FairlabError, match="adds labelled texts, and stsb has none"):
+    with pytest.raises(FairlabError, match="adds labelled texts; stsb has no labels"):
         make(tiny, str(tmp_path), task="stsb", augmentation=Doubles())
 
 
@@ -210,7 +210,7 @@ def test_what_was_made_of_examples_held_out_is_not_trained_on(tiny, rte, tmp_pat
     assert {e.first[:-2] for e in data.examples["train"]} == {e.first for e in published} - {e.first for e in out}
     assert len(data.examples["train"]) == 3 * (len(published) - len(out))  # whole groups, whatever their new texts
     other = made_folder(tmp_path / "other", rows, source="file.jsonl")
-    with pytest.raises(FairlabError, match="cannot find the example that 'the boat of number 0 0'"):
+    with pytest.raises(FairlabError, match="cannot find the original of 'the boat of number 0 0'"):
         make(tiny, other, validate_on="published")
     again = [{**row, "sentence1": row["sentence1"][:-2], "source_id": row["id"]} for row in rows]
     data = make(tiny, made_folder(tmp_path / "again", again, source="made"), validate_on="published")
@@ -242,7 +242,7 @@ def test_what_was_made_of_examples_measured_on_is_not_trained_on(tiny, rte, tmp_
     assert trained_on == {(e.first, e.second) for e in published if e not in measured and not held_out(e.first, 0.3)}
     assert data.left_out == len(measured)
     made = made_folder(tmp_path / "more", [{**row, "id": str(1000 + int(row["id"]))} for row in rows])
-    with pytest.raises(FairlabError, match="line 1 was made of example 1001 of rte, which has"):
+    with pytest.raises(FairlabError, match="line 1 comes from example 1001 of rte, which has"):
         make(tiny, made, validate_on=validate_on, unseen=["measured:test"])
 
 

@@ -161,7 +161,7 @@ def test_what_does_not_fit_is_one_sentence(tiny, file, tmp_path, everybody):  # 
     assert again().folder == folder
     text = file.read_text()
     file.write_text(text.replace("boat", "goat", 1))
-    with pytest.raises(FairlabError, match=r"text\.txt has changed since .*prepared\.json was made of it; delete"):
+    with pytest.raises(FairlabError, match=r"text\.txt has changed since .*prepared\.json was prepared; delete"):
         again()
     file.write_text(text)
     shard = folder / "train-00000.tokens"

@@ -61,7 +61,7 @@ def test_a_limit_writes_a_fair_sample(tmp_path):
     assert set(counts) == {"entry", "american", "chinese", "swedish"}
     assert len(rows(tmp_path / "out")) == 8
     assert len(rows(tmp_path / "out" / "whole")) > 8
-    assert "fair subsample of what lies in `whole/`" in (tmp_path / "out" / "README.md").read_text()
+    assert "fair subsample of `whole/`" in (tmp_path / "out" / "README.md").read_text()
 
 
 def test_a_set_from_a_language_model_stays_in_the_run(tmp_path):

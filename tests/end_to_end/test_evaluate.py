@@ -155,7 +155,7 @@ def test_bad_input_of_data_is_one_sentence(run, data, arguments, message, tmp_pa
     ("arguments", "message"),
     [
         ([], "model has no value; give one, for example model=..."),
-        (["model=nowhere/none"], "the weights of nowhere/none cannot be had"),
+        (["model=nowhere/none"], "the weights of nowhere/none cannot be"),
         (
             ["model=minilm", "benchmark=[seaty]"],
             "benchmark=seaty: no such choice; the nearest is seat",

@@ -111,4 +111,6 @@ def test_an_ensemble_with_a_source_of_ones_own_scores_where_the_command_names_th
     (tmp_path / "my_sources.py").unlink()
     lost = run(*given, named, "output=other.jsonl", entry="score")
     assert (lost.returncode, lost.stderr.count("\n")) == (1, 1)
-    assert "my_sources.Exclamations cannot be had (ModuleNotFoundError: No module named 'my_sources')" in lost.stderr
+    assert (
+        "my_sources.Exclamations cannot be imported (ModuleNotFoundError: No module named 'my_sources')" in lost.stderr
+    )

@@ -125,7 +125,7 @@ def test_a_matrix_of_no_paper_takes_readings_over_from_the_run_that_it_names(run
     before = {reading.key: reading.value for reading in second.readings if reading.phase == "before"}
     assert before == {reading.key: reading.value for reading in first.readings if reading.phase == "before"}
     page = (tmp_path / OUTPUT / "report.html").read_text()
-    assert "No printed number stands beside ours." in page
+    assert "No printed number can be compared with ours." in page
     assert "reproduced" not in page
     again = run("paper=mini", entry="reproduce")
     assert [line.rsplit(": ", 1)[1] for line in numbered(again.stdout)] == ["finished"] * 2

@@ -64,7 +64,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_scores(run, start, exported
     (tmp_path / "texts.jsonl").write_text(changed.replace("lovely", "dull", 1))
     refused = run(*given, "output=killed.jsonl", entry="score")
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
-    assert "the input has changed since its scores were begun (from line 1 on" in refused.stderr
+    assert "the input has changed since its scores were started (from line 1 on" in refused.stderr
     (tmp_path / "texts.jsonl").write_text(changed)
     assert {path.name: path.stat().st_mtime_ns for path in parts.glob("[0-9]*.json")}.items() >= before.items()
     done = run(*given, "output=killed.jsonl", entry="score")
@@ -143,4 +143,4 @@ def test_a_model_or_port_that_cannot_be_had_is_said(run, exported):
     )
     refused = run(str(exported), "port=99999", entry="serve")
     assert refused.returncode == 1
-    assert refused.stderr.startswith("fairlab: port=99999 cannot be had")
+    assert refused.stderr.startswith("fairlab: port=99999 is not available")

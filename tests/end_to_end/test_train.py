@@ -265,14 +265,14 @@ def test_training_on_an_axis_of_ones_own_is_measured_on_it_and_said(run, small, 
     assert set(after) == {"embedded", "held_out_disability"}
     assert record.marks(after["embedded"]) == ["another axis"]
     assert record.marks(after["held_out_disability"]) == []
-    assert "this measures the axis gender, while the training data are of disability" in done.stdout
+    assert "it measures the axis gender, while the training data are of disability" in done.stdout
 
     record.history = [{"step": k, "train/loss": 1.1e-5} for k in range(40)]
     record.save()
     model = str(only_run(tmp_path))
     done = run(f"model={model}", "benchmark=[cced]", "benchmark.cced.sets=[own.jsonl]", entry="evaluate")
     assert done.returncode == 0, done.stderr
-    assert "108 of 120 texts that it measures on were trained on" in done.stdout
+    assert "108 of 120 texts of this benchmark were also trained on" in done.stdout
     assert "CCED gap" in done.stdout.splitlines()[0]
     assert done.stdout.splitlines()[0].endswith("(did not train; measured on training texts)")
 

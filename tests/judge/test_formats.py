@@ -156,7 +156,7 @@ def test_runs_without_items_and_other_files(tmp_path):
         read_tool_run(tmp_path)
     (tmp_path / "results_2026-11-26.json").unlink()
     (tmp_path / "notes.json").write_text("{}")
-    with pytest.raises(FairlabError, match=r"holds no results that can be read; known are those of .*inspect"):
+    with pytest.raises(FairlabError, match=r"holds no readable results; give results of .*inspect"):
         read_tool_run(tmp_path)
     with pytest.raises(FairlabError, match="does not exist"):
         read_tool_run(tmp_path / "nowhere")
@@ -221,7 +221,7 @@ def test_an_item_without_a_group_is_one_of_its_own(tmp_path):
     [
         ("a.csv", b"id;score\nx;1\n", "has no columns id and score, separated by commas"),
         ("a.csv", "id,score\nx,1\n".encode("utf-16"), "has no columns id and score"),
-        ("a.csv", b"id,score,text\nx,1,one\nx,0,two\n", "item x of items stands there several times with differing"),
+        ("a.csv", b"id,score,text\nx,1,one\nx,0,two\n", "item x of items occurs several times with different"),
         ("a.csv.gz", b"\x1f\x8b\x08", "is packed; unpack it"),
         ("per_instance_stats.json", b"[]", "has no run_spec.json next to it"),
     ],

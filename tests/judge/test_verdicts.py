@@ -36,7 +36,7 @@ def test_a_null_is_not_equality():
     (verdict,) = judge([run("a", first), run("b", other)], margin=0.05).verdicts
     assert not verdict.equivalent
     assert "which chance could give" in verdict.sentence
-    assert "is not shown to lie within the margin of 0.05" in verdict.sentence
+    assert "is not shown to be within the margin of 0.05" in verdict.sentence
     (verdict,) = judge([run("a", first), run("b", other)], margin=0.3).verdicts
     assert verdict.equivalent
     assert "is within the margin of 0.3" in verdict.sentence

@@ -230,7 +230,7 @@ def test_ages_of_a_lexicon_are_checked(tmp_path, line, message):
         ("{alone: '', before_person: x}", "give 'alone' too"),
         (
             "{alone: x, before_verb: y}",
-            "give the keys alone, before_person, before_noun, of which 'before_verb' is none",
+            "give the keys alone, before_person, before_noun, not 'before_verb'",
         ),
         ("{alone: x, before_noun: 5}", "before_noun must be a text"),
         ("{alone: x, before_noun: cat}", "goes in a circle: 'cat' marks cat and is a neutral form as well"),

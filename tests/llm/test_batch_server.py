@@ -87,7 +87,7 @@ def test_a_killed_run_collects_its_job(ledger_path):
 def test_a_job_whose_creation_was_not_heard_of_is_found_by_its_file(ledger_path):
     with BatchStub(echo) as stub:
         stub.lost = ["/batches"]
-        with pytest.raises(FairlabError, match="cannot be asked about batch jobs"):
+        with pytest.raises(FairlabError, match="does not answer about batch jobs"):
             batched(stub, ledger_path).ask(requests(3), stage="test")
         assert len(stub.jobs) == 1
         llm = batched(stub, ledger_path)
@@ -204,7 +204,7 @@ def test_a_server_that_is_lost_while_a_job_goes_on_costs_nothing(ledger_path):
         llm = batched(stub, ledger_path)
         whole = stub.answer
         stub.answer = lambda *asked: (503, b"") if asked[1].startswith("/batches/") else whole(*asked)
-        with pytest.raises(FairlabError, match=r"\(503: \); run again to collect what is at work") as raised:
+        with pytest.raises(FairlabError, match=r"\(503: \); run again to collect their results") as raised:
             llm.ask(requests(2), stage="test")
         assert isinstance(raised.value.__cause__, StillAtWork)
         assert (llm.ledger.spent().calls, len(llm.ledger.jobs(llm.model.url))) == (0, 1)

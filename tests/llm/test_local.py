@@ -139,7 +139,7 @@ def test_weights_that_are_not_those_expected(folder, tiny_folders, tmp_path):
     with pytest.raises(FairlabError, match=r"have SHA-256 .*, not 0000"):
         Local(str(folder), weights_sha256="0000")
     encoder = Local(str(tiny_folders["bert"]))
-    with pytest.raises(FairlabError, match="are not those of a causal model"):
+    with pytest.raises(FairlabError, match="give the weights of a causal model"):
         ask(encoder, tmp_path / "l", [request()])
 
 

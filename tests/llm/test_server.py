@@ -304,7 +304,7 @@ def test_a_server_that_rejects_everything_is_not_asked_over_and_over(ledger_path
     [
         (refused(401, "bad key"), "asks for a key"),
         (refused(404, "no such model"), "says 404 to the model m: no such model; check llm.model"),
-        (refused(429, "insufficient_quota"), "check llm.model, llm.base_url and what is left to spend"),
+        (refused(429, "insufficient_quota"), "check llm.model, llm.base_url and the remaining quota"),
     ],
 )
 def test_what_no_call_can_survive_stops_the_run_at_once(act, message, ledger_path):

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from fairlab.mend.judging import best_of, judge_change, price_of
+from fairlab.mend.outcome import concluded
 from fairlab.record import Comparison, NotRun, Reading, Record
 from fairlab.types import FairlabError
 
@@ -68,6 +69,17 @@ def test_the_best_leaves_least_among_those_that_mend(tmp_path):
     assert best_of([little, dear, more]) is more
     assert best_of([dear]) is None
     assert math.isnan(judged(tmp_path, stsb=(86, 86, 1.0)).remaining)
+
+
+def test_the_answer_says_that_the_behaviour_check_failed(tmp_path):
+    record = record_of(tmp_path, seat=(1.0, 0.5, 0.01), stsb=(86, 86, 1.0))
+    sound = judge_change(record, "after", "before", PRICE)
+    record.provenance["validity"] = {"before": {"failures": []}, "after": {"failures": ["padding", "senses"]}}
+    failed = judge_change(record, "after", "before", PRICE)
+    assert "behaviour check" not in concluded(tmp_path, "m", PRICE, [sound], {}, sound).sentence
+    for proof in (failed, None):
+        sentence = concluded(tmp_path, "m", PRICE, [failed, failed], {}, proof).sentence
+        assert sentence.endswith("about bias, because the behaviour check failed: after (padding; senses).")
 
 
 def test_utility_that_was_not_measured_is_said(tmp_path):

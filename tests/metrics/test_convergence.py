@@ -54,7 +54,7 @@ def test_too_few_steps_say_nothing():
 
 def test_too_few_steps_are_said_and_no_steps_are_not():
     assert too_short(history([1.0] * 19)) == (
-        "19 steps with a loss are too few to tell whether training converged; 20 are asked for"
+        "19 steps with a loss are too few to show whether training converged; train for at least 20"
     )
     assert too_short(history([1.0] * 19, name="bias_loss")).startswith("19 steps")
     assert too_short(history([1.0] * 20)) == ""

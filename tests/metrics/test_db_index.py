@@ -200,9 +200,9 @@ def test_few_entries_have_few_clusters(n, k):
 
 def test_equal_entries_are_one_cluster_and_more_clusters_than_entries_one_sentence():
     assert cluster(np.ones((9, 3))).k == 1
-    with pytest.raises(FairlabError, match="4 clusters need as many distinct entries, and there are 3"):
+    with pytest.raises(FairlabError, match="4 clusters need at least 4 distinct entries, and there are 3"):
         cluster(np.eye(3), k=4)
-    with pytest.raises(FairlabError, match="2 clusters need as many distinct entries, and there are 1"):
+    with pytest.raises(FairlabError, match="2 clusters need at least 2 distinct entries, and there are 1"):
         cluster(np.ones((9, 3)), k=2)
     assert cluster(np.eye(3), k=3).k == 3
 

@@ -127,6 +127,6 @@ def test_bad_requests_are_one_sentence(record, tmp_path):
     with pytest.raises(FairlabError, match="is there already; give a new folder"):
         export_results(record, "eee", tmp_path / "full")
     record.readings = []
-    with pytest.raises(FairlabError, match="has nothing that can be written as csv"):
+    with pytest.raises(FairlabError, match="cannot be written as csv: it has no readings"):
         export_results(record, "csv", tmp_path / "new")
     assert not Path(tmp_path / "new").exists()

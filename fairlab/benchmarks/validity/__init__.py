@@ -72,7 +72,7 @@ def warn_if_failed(backbone: Backbone | ModelObject) -> None:
     """Check a model, and warn if its embeddings are uninformative about bias."""
     found = validity(backbone)
     if said := found.reason or "; ".join(found.failures):
-        warnings.warn(f"what this model embeds says nothing of bias: {said}", stacklevel=3)
+        warnings.warn(f"the embeddings of this model say nothing about bias: {said}", stacklevel=3)
 
 
 def validity(backbone: Backbone | ModelObject) -> Validity:
@@ -107,7 +107,7 @@ def _findings(backbone: Backbone | ModelObject) -> Iterator[Finding]:
             yield from check_embeddings(backbone)
         if backbone.scorer is not None:
             yield from check_scorer(backbone.scorer, None)
-        yield not_judged("its weights and its tokenizer are not at hand, so that they cannot be checked")
+        yield not_judged("its weights and tokenizer are not available, so they cannot be checked")
         return
     yield from check_weights(backbone)
     yield from check_tokens(backbone)

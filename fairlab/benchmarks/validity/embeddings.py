@@ -56,10 +56,10 @@ def check_embeddings(backbone: Backbone | ModelObject) -> Iterator[Finding]:
     share = paraphrase_share(sentences)
     if share < CHANCE:
         yield failed(
-            f"paraphrases are no nearer to one another than other sentences ({share:.0%} by order, 50% by chance)"
+            f"paraphrases are no closer to each other than other sentences ({share:.0%} by order, 50% by chance)"
         )
     elif share < SEPARATED:
-        yield not_judged(f"paraphrases hardly stand out from other sentences ({share:.0%} by order, 50% by chance)")
+        yield not_judged(f"paraphrases are hardly closer than other sentences ({share:.0%} by order, 50% by chance)")
 
 
 def _check_changes(backbone: Backbone | ModelObject, typical: float) -> Iterator[Finding]:
@@ -71,7 +71,7 @@ def _check_changes(backbone: Backbone | ModelObject, typical: float) -> Iterator
     shortest, longest = min(SENTENCES, key=len), max(SENTENCES, key=len)
     apart, padded = (_embedded_anew(backbone, texts) for texts in ([shortest], [shortest, longest]))
     if float((apart - padded).norm()) > MOST_BY_PADDING * typical:
-        yield failed(f"padding changes its embeddings: that of '{shortest}' is another beside a longer sentence")
+        yield failed(f"padding changes its embeddings: '{shortest}' has another one in a batch with a longer sentence")
 
 
 def _distances(backbone: Backbone | ModelObject, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -96,7 +96,7 @@ def check_words(backbone: Backbone) -> Iterator[Finding]:
     token_ids = [[token for token in ids if token not in special] for ids in backbone.tokenize(texts)]
     words = sum(len(text.split()) for text in texts)
     if sum(map(len, token_ids)) > MOST_TOKENS * words or not all(token_ids):
-        yield not_judged("its tokens are finer than words, so that its word embeddings tell nothing")
+        yield not_judged("its tokens are finer than words, so its word embeddings cannot be judged")
         return
     rows = word_embeddings(backbone).detach()
     share = paraphrase_share(_means(rows, token_ids))

@@ -109,7 +109,7 @@ def _check_rewriting(backbone: Backbone) -> Iterator[Finding]:
     if not bool((own > other).float().mean() > CHANCE):
         right = int((own > other).sum())
         yield failed(
-            "random or untrained weights: what it writes does not depend on what it reads "
+            "random or untrained weights: its output does not depend on its input "
             f"({right} of {len(SENTENCES)} sentences are likelier after themselves than after another)"
         )
 

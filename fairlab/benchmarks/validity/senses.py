@@ -44,9 +44,9 @@ def check_senses(backbone: Backbone) -> Iterator[Finding]:
     least = OF_SENTENCES if _is_of_sentences(backbone) else LEAST
     said = f"({own:.0%} of comparisons right, {twin:.0%} with its weights shuffled)"
     if not lift >= least:
-        yield failed(f"its layers tell the senses of a word too seldom {said}, as if weights and settings did not fit")
+        yield failed(f"its layers rarely distinguish word senses {said}, as if weights and settings did not fit")
     elif lift < JUDGED:
-        yield not_judged(f"its layers hardly tell the senses of a word {said}")
+        yield not_judged(f"its layers hardly distinguish the senses of a word {said}")
 
 
 def _is_of_sentences(backbone: Backbone) -> bool:

@@ -151,7 +151,7 @@ def find_target(groups: list[list[str]], stereotyped: list[str], unknown: int) -
 
 
 def _labels(group: list[str]) -> set[str]:
-    if not group:  # some rows of race by gender say nothing of an answer
+    if not group:  # some rows of race by gender do not describe an answer
         return set()
     found = {_plain(one) for one in group}
     found |= {_plain(part) for part in re.split(r"[-_]", group[-1])}  # names and words, which come first, have hyphens

@@ -46,7 +46,7 @@ def _fetch(name: str, tried: str) -> Path:
 
     if name not in FILES:
         raise DataUnavailable(
-            f"{name} cannot be had: no path given, {tried}, and no download of known hash; "
+            f"{name} was not found: no path given, {tried}, and no download of known hash; "
             f"set FAIRLAB_DATA to a folder that holds {name}"
         )
     url, digest = FILES[name]
@@ -60,7 +60,7 @@ def _fetch(name: str, tried: str) -> Path:
         )
     except (OSError, ValueError) as error:
         raise DataUnavailable(
-            f"{name} cannot be had: no path given, {tried}, and {url} could not be fetched "
+            f"{name} was not found: no path given, {tried}, and {url} could not be fetched "
             f"({type(error).__name__}); set FAIRLAB_DATA to a folder that holds {name}"
         ) from error
     return Path(cached)

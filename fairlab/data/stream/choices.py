@@ -41,14 +41,12 @@ def with_choices(rows: Iterable[Row | BadRow], file: Path) -> Iterator[Row | Bad
         number, digest, choice = following
         if text_sha256(row.text) != digest:
             raise FairlabError(
-                f"{file} chooses a word of another text than row {number} has; give the data it was made of"
+                f"{file} chooses a word of another text than row {number} has; give the data of that file"
             )
         yield replace(row, extra={**row.extra, CHOICE: asdict(choice)})
         following = next(choices, None)
     if following is not None:
-        raise FairlabError(
-            f"{file} chooses a word of row {following[0]}, which is not there; give the data it was made of"
-        )
+        raise FairlabError(f"{file} chooses a word of row {following[0]}, which is missing; give the data of that file")
 
 
 def read_choices(file: Path) -> Iterator[tuple[int, str, Selection]]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, count
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from fairlab.text.reading import LONGEST_LINE, SHOWN
 from fairlab.types import FairlabError, Row
 
 TASK = "task:"  # prefix of the name of a labelled task
+MOST_COUNTED = 1_000_000  # rows that are counted for the time left
 BROKEN = re.compile("[\0\ud800-\udfff]")
 
 
@@ -83,13 +84,25 @@ def fields_of(source: str, field: str | Sequence[str]) -> str | list[str]:
     return field if isinstance(field, str) else list(field)
 
 
-def row_progress(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
-    """Yield the rows, and show their number on a terminal."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+def row_progress(
+    rows: Iterator[Row | BadRow], again: Callable[[], Iterator[Row | BadRow]] | None = None
+) -> Iterator[Row | BadRow]:
+    """Yield the rows, and show their number and the time left on a terminal.
 
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} rows read"), TimeElapsedColumn())
-    with Progress(*columns, disable=not sys.stderr.isatty(), transient=True) as progress:
-        task = progress.add_task("", total=None)
+    Args:
+        rows: Rows to work on.
+        again: Function that reads the rows once more, to count up to a million of them; None if they can be read only
+            once. Without a count the time left is unknown.
+    """
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    is_shown = sys.stderr.isatty()
+    total = sum(1 for _ in islice(again(), MOST_COUNTED + 1)) if again is not None and is_shown else None
+    total = None if total is None or total > MOST_COUNTED else total
+    left = (BarColumn(), TimeRemainingColumn()) if total else (TimeElapsedColumn(),)
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} rows read"), *left)
+    with Progress(*columns, disable=not is_shown, transient=True) as progress:
+        task = progress.add_task("", total=total)
         for row in rows:
             progress.advance(task)
             yield row

@@ -289,8 +289,8 @@ def process_pool(num_proc: int, start: Callable[..., None], *arguments: object) 
         yield pool
     except BrokenProcessPool as error:
         raise FairlabError(
-            f"one of the num_proc={num_proc} processes was ended from outside, perhaps for want of memory; run the "
-            "same command again to go on, with a smaller num_proc if it happens again"
+            f"one of the num_proc={num_proc} processes was killed, perhaps for lack of memory; run the "
+            "same command again to resume, with a smaller num_proc if it happens again"
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -57,7 +57,7 @@ class Debiasing:
         task = data.task
         if not task.labels or task.options or data.examples["train"][0].second is None:
             raise FairlabError(
-                f"debiasing={self.name} works on labelled pairs of texts, which {task.name} is not made of"
+                f"debiasing={self.name} works on labelled pairs of texts, which {task.name} does not have"
             )
         return [str(example.second) for example in data.examples["train"]]
 

@@ -38,7 +38,7 @@ class LogitPairing(Debiasing):
     """
 
     title = "counterfactual logit pairing (CLP)"
-    limits = "It asks that people do not matter, also where the label depends on who is meant."
+    limits = "It removes the influence of people on the label even if the label depends on the person."
     citation = """@inproceedings{garg2019counterfactual,
   title = {Counterfactual Fairness in Text Classification through Robustness},
   author = {Garg, Sahaj and Perot, Vincent and Limtiaco, Nicole and Taly, Ankur and Chi, Ed H. and Beutel, Alex},
@@ -65,7 +65,7 @@ class LogitPairing(Debiasing):
         if not made.changed:
             raise FairlabError(
                 f"no training example names people by {', '.join(self.axes)} that the rules can change, so there is "
-                "nothing to pair; give texts about people, or debiasing.axes"
+                "no pair to train on; give texts about people, or debiasing.axes"
             )
         self.pair_of = torch.full((len(made.examples),), -1)
         self.pair_of[made.changed] = torch.arange(len(made.changed))

@@ -97,7 +97,7 @@ class SafetyEnsemble:
     measurable_before = False  # one fit gives both phases
     limits = (
         "English only. The versions of a seed are made by word lists, which see no grammar. The ensemble can be no "
-        "better than its sources, and must be trained anew when one of them changes."
+        "better than its sources, and must be trained again when one of them changes."
     )
     citation = """@inproceedings{sturman2024debiasing,
   title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},

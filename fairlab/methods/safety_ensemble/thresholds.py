@@ -33,7 +33,7 @@ class ThresholdTarget:
         if self.of not in TARGETS:
             raise FairlabError(f"method.target must give {' or '.join(TARGETS)}, not {self.of}")
         if not 0 < self.value < 1:
-            raise FairlabError(f"method.target: {self.of} must lie above 0 and below 1, not {self.value}")
+            raise FairlabError(f"method.target: {self.of} must be above 0 and below 1, not {self.value}")
 
 
 def read_target(given: Mapping[str, float] | None) -> ThresholdTarget | None:

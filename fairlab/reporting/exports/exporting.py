@@ -41,7 +41,7 @@ def export_results(record: Record, form: str, folder: Path) -> list[Path]:
     models = _models(record)
     made = [(model, name, text) for model in models for name, text in FORMS[form](model).items()]
     if not made:
-        raise FairlabError(f"{record.folder} has nothing that can be written as {form}: no readings, or no items")
+        raise FairlabError(f"{record.folder} cannot be written as {form}: it has no readings, or no items")
     written = []
     with no_space_is_one_sentence(folder):
         for model, name, text in made:

@@ -58,7 +58,7 @@ class RowForm(TypedDict, total=False):
     """Layout of a row of a table at one scale."""
 
     run: str
-    phase: Text  # empty where one model alone was evaluated
+    phase: Text  # empty if only one model was evaluated
     reason: str
     encoder: str
     runs: dict[str, str]

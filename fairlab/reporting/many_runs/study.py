@@ -55,13 +55,13 @@ def _verdict(cells: Sequence[Cell], scale: str) -> Verdict:
     """Return the number of printed values per verdict, or the reason why none is compared."""
     printed = [cell for cell in cells if cell.published is not None]
     if not printed:
-        return Verdict("No printed number stands beside ours.")
+        return Verdict("No printed number can be compared with ours.")
     counts = Counter(cell.verdict for cell in printed)
     told = ", ".join(f"{count} {name}" for name, count in counts.most_common())
     if scale != "paper":
         measured = counts[OTHER_SCALE]
         return Verdict(
-            f"{measured} of {len(printed)} printed numbers have one of ours beside them; at {scale} scale ours are of "
+            f"{measured} of {len(printed)} printed numbers have one of ours to compare; at {scale} scale ours are of "
             "smaller models and data, so directions can be compared, and values not."
         )
     return Verdict(f"Of {len(printed)} printed numbers: {told}.")

@@ -141,7 +141,7 @@ def _lead(
             first, alike = found
             point = first.points[key]
             value = f"{_short(first)} with {point.value:.4g} [{point.low:.4g}, {point.high:.4g}]"
-            others = f"; {len(alike)} more cannot be told from it" if alike else ", and no other interval overlaps"
+            others = f"; the intervals of {len(alike)} more overlap it" if alike else ", and no other interval overlaps"
             lines.append(f"{name}: nearest to {point.ideal:g} is {value}{others}.")
     notes = Counter(
         text
@@ -159,9 +159,9 @@ def _lead(
         Verdict(f"{done} of {len(records)} runs finished.{again}", lines),
         *heed,
         Text(
-            "Values are means over seeds with 95 % intervals over items and seeds together; in small type those of "
-            f"Student's t over fewer than {FEW_SEEDS} seeds alone. Runs that agree in all digits are one computation, "
-            "with the interval over its items. Settings whose runs did not train are never called nearest.",
+            "Values are means over seeds with 95 % intervals over items and seeds together; in small type, intervals "
+            f"of Student's t over fewer than {FEW_SEEDS} seeds alone. Runs that agree in all digits are one "
+            "computation, with the interval over its items. Settings with untrained runs are never called nearest.",
             "note",
         ),
     ]
@@ -181,7 +181,7 @@ def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping
             blocks.append(PageTable([*settings, "seeds", *named], rows))
     terms = [(name, f"{hover(shown[key])}".replace("\n", "; ")) for key, name in titles.items()]
     note = Text(
-        "▲ marks the mean nearest to the ideal value where no other interval overlaps its own. Point at a name to see "
+        "▲ marks the mean nearest to the ideal value if no other interval overlaps its own. Point at a name to see "
         "what it means.",
         "note",
     )
@@ -263,8 +263,8 @@ def _nearest(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mappin
     if not rows:
         return Section("Nearest to the ideal value", [Text("No reading has an ideal value.")])
     note = (
-        "The settings whose mean lies nearest to the ideal value. The best of many settings is also lucky: it cannot "
-        "be told apart from those in the last column."
+        "The settings whose mean is nearest to the ideal value. The best of many settings is also lucky: it cannot "
+        "be distinguished from the ones in the last column."
     )
     header = ["what was measured", "ideal", "nearest settings", "value", "settings whose interval overlaps"]
     return Section("Nearest to the ideal value", [PageTable(header, rows), Text(note, "note")])
@@ -330,7 +330,7 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section
         blocks += [drawn, PageTable(["", "not beaten", *(titles[key] for key in pair)], rows)]
     note = Text(
         "Joined and numbered points: no other settings are nearer to both ideal values. The tables name them, with "
-        "their distances; points that lie close together may differ by chance alone.",
+        "their distances; points that are close together may differ by chance alone.",
         "note",
     )
     return Section("Trade-offs", [*blocks, note])

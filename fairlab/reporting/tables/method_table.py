@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # pandas takes a second to import
 
 ALPHA = 0.05
 NOTE = (
-    "Mean ± standard deviation over seeds (number of seeds). Bold: the best, where it differs beyond chance from every "
+    "Mean ± standard deviation over seeds (number of seeds). Bold: the best, if it differs beyond chance from every "
     "other method, over items and seeds (p < 0.05, adjusted by Holm's method for all pairs of the column)."
 )
 

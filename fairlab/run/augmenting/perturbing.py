@@ -52,7 +52,7 @@ class Perturbing:
         folder.mkdir(exist_ok=True)
         weights = self._weights(folder / "weights.json")
         made = make_shards(
-            row_progress(self.read()),
+            row_progress(self.read(), self.read),
             partial(build_choosing, self.values, weights),
             folder,
             **{name: self.values[name] for name in ("shard_rows", "num_proc", "engine")},

@@ -75,7 +75,7 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
         return
     rows, builder = prepared
     shards = make_shards(
-        row_progress(rows),
+        row_progress(rows, read),
         builder,
         record.folder if values["limit"] is None else record.folder / WHOLE,
         **{name: values[name] for name in ("shard_rows", "num_proc", "engine")},
@@ -230,7 +230,7 @@ def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
     if first is None:
         raise FairlabError(f"{source} holds no row; give texts")
     raise FairlabError(
-        f"none of the {count} rows of {source} can be read; the first, {first.place}: {first.reason}; where the text "
+        f"none of the {count} rows of {source} can be read; the first, {first.place}: {first.reason}; if the text "
         "is in another field, give field=NAME"
     )
 
@@ -256,7 +256,7 @@ def _row_notes(manifest: Manifest) -> list[Note]:
 
 
 def _rate_notes(manifest: Manifest) -> list[Note]:
-    """How often rules are wrong on the axes, as far as that was measured."""
+    """Return notes on the measured error rates of the rules, per axis."""
     rates = manifest.made_by.get("rewrites_by_rules", {})
     return [Note("augmentation", f"rewrites by rules on the axis {axis}: {rate}") for axis, rate in rates.items()]
 

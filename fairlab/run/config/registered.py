@@ -15,7 +15,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 EMPTY = {  # empty choices: name and meaning, by group
-    "benchmark": ("none", "Nothing is measured; fairlab audit may do it afterwards"),
+    "benchmark": ("none", "No benchmark runs; fairlab audit can measure afterwards"),
     "augmentation": ("none", "The data as it is"),
     "debiasing": ("none", "Cross-entropy, without debiasing"),
     "llm": ("none", "No language model"),

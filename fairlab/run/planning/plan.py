@@ -348,7 +348,7 @@ def _basis(devices: Sequence[Device], busy: str) -> list[str]:
         low, high = device.share
         lines.append(
             f"  {device.name}: {device.float32 / 1e12:.3g} TFLOP/s in float32, {device.bf16 / 1e12:.3g} in bfloat16, "
-            f"of which {low:.0%} to {high:.0%} are taken to be reached"
+            f"with {low:.0%} to {high:.0%} of it assumed"
         )
     return [
         *lines,

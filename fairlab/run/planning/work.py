@@ -24,7 +24,7 @@ from fairlab.text.words import WORD_OR_SIGN
 from fairlab.types import DataUnavailable
 
 VERSIONS = 3  # texts of a counterfactual group: neutral and two attributes
-EXPANDED = "as many as the paper's sample became"
+EXPANDED = "the size of the paper's expanded sample"
 ENTRY = 25.0  # tokens per sentence of State of the Union addresses, from experiments/biasers/records
 TOKENS = 30.0  # per sentence, if no better value is known: our estimate
 CHARACTERS = 4.4  # per token of running text: from the novels in experiments/perturbation/records

@@ -36,7 +36,7 @@ def test_rows_meet_their_choices(tmp_path):
     ("entries", "message"),
     [
         ([(2, "She left.")], "another text than row 2 has"),
-        ([(4, "He left.")], "chooses a word of row 4, which is not there"),
+        ([(4, "He left.")], "chooses a word of row 4, which is missing"),
     ],
 )
 def test_a_manifest_of_other_data_is_refused(tmp_path, entries, message):

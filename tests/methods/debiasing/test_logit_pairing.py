@@ -99,5 +99,5 @@ def test_scores_are_paired_too(tiny, tmp_path):
 
 def test_texts_without_people_are_refused(tiny, tmp_path):
     data = own(tiny, tmp_path, [{"text": f"a {WORDS[k % 11]} {k}", "label": k % 2} for k in range(40)])
-    with pytest.raises(FairlabError, match="nothing to pair"):
+    with pytest.raises(FairlabError, match="no pair to train on"):
         pairing(1.0).prepare(data, tiny, 0)

@@ -137,7 +137,7 @@ def test_single_texts_have_no_claim(tiny, tmp_path):
     write_rows(tmp_path / "train.jsonl", [{"sentence": f"a {WORDS[k % 11]} {k}", "label": k % 2} for k in range(40)])
     settings = {"validation": 0.2, "batch_size": 8, "limit": None, "epochs": 1, "seed": 0}
     data = LabelledTexts(task="sst2", path=str(tmp_path), encoder=tiny, **settings)
-    with pytest.raises(FairlabError, match="debiasing=poe works on labelled pairs of texts, which sst2 is not made of"):
+    with pytest.raises(FairlabError, match="debiasing=poe works on labelled pairs of texts, which sst2 does not have"):
         trained(tiny, data, tmp_path, ProductOfExperts(**TUNING))
 
 

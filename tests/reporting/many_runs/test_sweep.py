@@ -195,7 +195,7 @@ def test_the_page_has_every_part(folder):
     assert '<td class="number">10</td><td>failed</td><td>no space</td>' in page
     assert '<td class="number">2<small>[-0.6825, 4.683]\nseeds alone [-0.4841, 4.484]</small></td>' in page
     assert '<td class="number">1.5<small>[0.4825, 2.517]</small></td>' in page  # two cannot be told from it
-    assert "method.beta=2 with 1.5 [0.4825, 2.517]; 2 more cannot be told from it" in page
+    assert "method.beta=2 with 1.5 [0.4825, 2.517]; the intervals of 2 more overlap it" in page
     assert 'title="difference of the distances of the versions to the neutral one (0 is fair)' in page
     assert "CCED gap, mine</span><small>u</small></th>" in page
     found = json.loads((folder / "report.json").read_text())

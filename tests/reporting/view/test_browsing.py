@@ -200,7 +200,7 @@ def test_what_cannot_be_viewed_is_said_in_a_sentence(tmp_path, folder):
         view.main([str(tmp_path / "empty")])
     with pytest.raises(FairlabError, match="is no folder; give --output"):
         view.main([str(folder), "--output", str(tmp_path / "none" / "view.html")])
-    with pytest.raises(FairlabError, match="--port 70000 cannot be had"):
+    with pytest.raises(FairlabError, match="--port 70000 is not available"):
         view.main([str(folder), "--serve", "--port", "70000"])
 
 

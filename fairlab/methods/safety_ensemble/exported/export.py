@@ -71,8 +71,8 @@ class Ensemble:
         versions = {source.name: source.version for source in sources.sources}
         if sources.features != self.description["features"] or versions != self.description["sources"]:
             raise FairlabError(
-                f"the ensemble was trained on {self.description['sources']} and not on {versions}; use those sources, "
-                "or train anew"
+                f"the ensemble was trained on {self.description['sources']} and not on {versions}; use the former, "
+                "or train again"
             )
 
 
@@ -145,5 +145,5 @@ def load_ensemble(folder: Path) -> Ensemble:
 def _as_exported(file: Path, expected: object) -> Path:
     """Return a file after checking its hash against the description."""
     if not inside(file.parent, file.name, str(file.parent)).is_file() or sha256(file) != expected:
-        raise FairlabError(f"{file} is not the file that was exported; export the ensemble anew")
+        raise FairlabError(f"{file} is not the file that was exported; export the ensemble again")
     return file

@@ -135,8 +135,8 @@ class Parts:
             write_whole(file, json.dumps(self.facts, indent=1) + "\n")
         if others := changed_facts(file, self.facts):
             raise FairlabError(
-                f"{self.folder} holds scores that were begun with another {others[0]}; give another output, or remove "
-                "that folder to begin anew"
+                f"{self.folder} holds scores that were started with another {others[0]}; give another output, or "
+                "remove that folder to start over"
             )
 
     def _missing(self, rows: Iterable[Input], finished: dict[int, Finished]) -> Iterator[ShardTask]:
@@ -153,8 +153,8 @@ class Parts:
 
     def _changed(self, how: str) -> FairlabError:
         return FairlabError(
-            f"the input has changed since its scores were begun ({how}); give another output, or remove {self.folder} "
-            "to begin anew"
+            f"the input has changed since its scores were started ({how}); give another output, or remove "
+            f"{self.folder} to start over"
         )
 
     def _finished(self, number: int) -> Finished | None:
@@ -177,7 +177,7 @@ class Parts:
             return {"id": item.place, "error": item.reason}
         if absent := [name for name in self.keep if name not in item.extra]:
             has = ", ".join(item.extra) or "none"
-            raise FairlabError(f"{item.place} has no column '{absent[0]}' to keep; beside text and id it has: {has}")
+            raise FairlabError(f"{item.place} has no column '{absent[0]}' to keep; next to text and id it has: {has}")
         return {"id": item.id, **{name: item.extra[name] for name in self.keep}, **next(scores)}
 
     def _file(self, number: int) -> Path:

@@ -22,7 +22,7 @@ from fairlab.types import FairlabError, Share
 
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
 TARGET = "_target_"
-ARRAYS, FORMER = ".safetensors", ".skops"  # endings of the files of fitted models, and of those of older exports
+ARRAYS, FORMER = ".safetensors", ".skops"  # endings of the files of fitted models, now and in older exports
 CODE = "_sha256_"  # key of the hash of the code of a source of one's own
 IDENTITIES = "identities"  # key of the lexicons in the description, and folder of lexicons of one's own
 BUILT_IN = re.compile("[a-z_]+")  # name of a lexicon that comes with fairlab
@@ -43,15 +43,15 @@ def read_description(folder: Path) -> dict[str, Any]:
     features, sources, harms = (content.get(key) for key in ("features", "sources", "harms"))
     lists = isinstance(features, list) and all(isinstance(name, str) for name in features)
     if not lists or not isinstance(sources, dict) or not isinstance(harms, dict) or not harms:
-        raise FairlabError(f"{file} does not describe features, sources and harms; export the ensemble anew")
+        raise FairlabError(f"{file} does not describe features, sources and harms; export the ensemble again")
     _check_identities(folder, content)
     for harm, entry in harms.items():
         numbers = [entry.get(key) for key in ("slope", "intercept")] if isinstance(entry, dict) else [None]
         if any(fault for number in numbers for fault in faults("", number, float, nodes=False)):
-            raise FairlabError(f"{file} gives {harm} no slope and intercept that are numbers; export the ensemble anew")
+            raise FairlabError(f"{file} gives {harm} no numeric slope and intercept; export the ensemble again")
         cut = entry.get("threshold", 0.5)
         if any(faults("", cut, Share, nodes=False)):
-            raise FairlabError(f"{file} gives {harm} a threshold that is no score; export the ensemble anew")
+            raise FairlabError(f"{file} gives {harm} a threshold outside 0..1; export the ensemble again")
         name = entry.get("file")
         if isinstance(name, str) and name.endswith(FORMER):
             raise FairlabError(
@@ -59,7 +59,7 @@ def read_description(folder: Path) -> dict[str, Any]:
                 "+experiment=safety_ensemble, with the settings that the run's record.json lists"
             )
         if not isinstance(name, str) or Path(name).name != name or not name.endswith(ARRAYS):
-            raise FairlabError(f"{file} names {name!r} for {harm}, which is no {ARRAYS} file beside it; do not use it")
+            raise FairlabError(f"{file} names {name!r} for {harm}, not a {ARRAYS} file next to it; do not use it")
     return content
 
 
@@ -78,7 +78,7 @@ def _check_identities(folder: Path, content: dict[str, Any]) -> None:
     if names is None:
         return
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FairlabError(f"{file} gives no list of lexicons as {IDENTITIES}; export the ensemble anew")
+        raise FairlabError(f"{file} gives no list of lexicons as {IDENTITIES}; export the ensemble again")
     found = []
     for name in names:
         own = PurePosixPath(name)
@@ -87,7 +87,7 @@ def _check_identities(folder: Path, content: dict[str, Any]) -> None:
         elif BUILT_IN.fullmatch(name):
             found.append(name)
         else:
-            raise FairlabError(f"{file} names the lexicon {name!r}, which is not beside it; do not use it")
+            raise FairlabError(f"{file} names the lexicon {name!r}, which is not next to it; do not use it")
     content[IDENTITIES] = found
 
 
@@ -105,7 +105,7 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
     file = inside(folder, SOURCES, str(folder))
     named = read_yaml(file)
     if not isinstance(named, dict) or not named:
-        raise FairlabError(f"{file} lists no sources; export the ensemble anew")
+        raise FairlabError(f"{file} lists no sources; export the ensemble again")
     if strange := sorted(set(given) - set(named)):
         raise FairlabError(f"sources.{strange[0]} is no source of {folder}; there are: {', '.join(map(str, named))}")
     return {str(name): _source(file, str(name), node, given.get(name, {})) for name, node in named.items()}
@@ -126,15 +126,15 @@ def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[
     if any(key not in given for key in source.secret):
         both = " ".join(f"+sources.{name}.{key}=VALUE" for key in source.secret)
         raise FairlabError(
-            f"{file}: {name} asks a server, whose address and key are never taken from a folder; give both: {both} (or "
-            "null where there is none)"
+            f"{file}: {name} asks a server, and a folder cannot set its address and key; give both: {both} (or "
+            "null for none)"
         )
     settings |= _located(file, name, source, {key: value for key, value in settings.items() if key not in given})
     hub, found = source.hub, settings.get(source.hub or "")
     if hub and hub not in given and not (found in source.built_in or Path(str(found)).is_dir()):
         raise FairlabError(
-            f"{file}: {hub} of {name} is no folder here ({found}); what is fetched from the hub is never "
-            f"taken from a folder, give it: +sources.{name}.{hub}=NAME"
+            f"{file}: {hub} of {name} is not a folder here ({found}), and a folder cannot "
+            f"choose a model of the hub; give it: +sources.{name}.{hub}=NAME"
         )
     return {TARGET: f"{source.__module__}.{source.__qualname__}", **settings, **given}
 
@@ -143,7 +143,7 @@ def _class(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> type[S
     """Return the class that the command names for a source, or else the fairlab class that the folder names."""
     if TARGET in given:
         if not isinstance(node, dict):
-            raise FairlabError(f"{file}: {name} lists no settings; export the ensemble anew")
+            raise FairlabError(f"{file}: {name} lists no settings; export the ensemble again")
         return source_class(str(given[TARGET]))
     target = node.get(TARGET) if isinstance(node, dict) else None
     found = built_in_source(target) if isinstance(target, str) else None

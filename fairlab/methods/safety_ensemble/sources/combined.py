@@ -132,6 +132,6 @@ class Sources:
 def _gave_up(source: Source, texts: list[str], error: Exception) -> FairlabError:
     return FairlabError(
         f"the source {source.name} gave up on {len(texts)} texts ({type(error).__name__}: "
-        f"{' '.join(str(error).split())[:200]}); what was scored before is in the cache; mend the source or "
+        f"{' '.join(str(error).split())[:200]}); the scores so far are in the cache; fix the source or "
         "leave it out"
     )

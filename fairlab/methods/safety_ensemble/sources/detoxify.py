@@ -73,7 +73,7 @@ class Detoxify(Source):
             shape = AutoConfig.from_pretrained(source, num_labels=count, trust_remote_code=False)
             self.tokenizer: Any = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
         except (OSError, ValueError) as error:
-            raise DataUnavailable(f"the configuration {source} of {checkpoint} cannot be had; give config=") from error
+            raise DataUnavailable(f"the configuration {source} of {checkpoint} was not found; give config=") from error
         self.model: Any = AutoModelForSequenceClassification.from_config(shape, trust_remote_code=False)
         with loading(f"the checkpoint {file} into the encoder {source}"):
             state = {key.removeprefix("model."): value for key, value in state.items()}

@@ -99,5 +99,5 @@ class Moderation(Source):
             if reply.status_code not in RETRIED:
                 return reply
         raise FairlabError(
-            f"{self.url} stayed away or busy in {TRIES} tries; try later, the cache keeps what was scored"
+            f"{self.url} was unreachable or busy in {TRIES} tries; try later, since the cache keeps the scores so far"
         )

@@ -50,7 +50,7 @@ class TransformersClassifier(Source):
                 self.model: Any = AutoModelForSequenceClassification.from_pretrained(name, trust_remote_code=False)
         except FairlabError as error:
             raise DataUnavailable(
-                f"the classifier {name} cannot be had; give a folder of transformers files ({error})"
+                f"the classifier {name} cannot be loaded; give a folder of transformers files ({error})"
             ) from error
         self.model.eval().to(device())
         config = self.model.config

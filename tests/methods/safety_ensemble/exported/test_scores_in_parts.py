@@ -64,7 +64,7 @@ def test_no_row_is_scored_twice(tmp_path):
 @pytest.mark.parametrize("items", [rows(6, "other {}"), rows(2), []])
 def test_an_input_that_changed_is_refused(tmp_path, items):
     begun(tmp_path, rows(6))
-    with pytest.raises(FairlabError, match="the input has changed since its scores were begun"):
+    with pytest.raises(FairlabError, match="the input has changed since its scores were started"):
         parts(tmp_path).finish(items, Counting, num_proc=1)
     assert not (tmp_path / "scores.jsonl").exists()
 
@@ -74,7 +74,7 @@ def test_an_input_that_changed_is_refused(tmp_path, items):
 )
 def test_scores_begun_with_other_settings_are_refused(tmp_path, change, name):
     begun(tmp_path, rows(6))
-    with pytest.raises(FairlabError, match=f"were begun with another {name}; give another output"):
+    with pytest.raises(FairlabError, match=f"were started with another {name}; give another output"):
         parts(tmp_path, **change).finish(rows(6), Counting, num_proc=1)
 
 
@@ -88,7 +88,7 @@ def test_a_part_that_a_disk_lost_is_scored_again(tmp_path):
 
 
 def test_a_second_process_and_a_missing_column_are_refused(tmp_path):
-    with pytest.raises(FairlabError, match="line 1 has no column 'age' to keep; beside text and id it has: user"):
+    with pytest.raises(FairlabError, match="line 1 has no column 'age' to keep; next to text and id it has: user"):
         parts(tmp_path, keep=["age"]).finish(rows(1), Counting, num_proc=1)
     assert not list(tmp_path.iterdir())
     work = parts(tmp_path)

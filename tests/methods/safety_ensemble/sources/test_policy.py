@@ -75,7 +75,7 @@ def test_a_moved_folder_takes_its_sentences_along_and_asks_no_hub(tmp_path):
     assert (found["ours"]["path"], found["ours"]["encoder"]) == ("policy", "minilm")
     nodes = {"ours": nodes["ours"] | {"encoder": "somebody/model"}}
     (tmp_path / "model" / "sources.yaml").write_text(yaml.safe_dump(nodes))
-    with pytest.raises(FairlabError, match=r"encoder of ours is no folder here \(somebody/model\)"):
+    with pytest.raises(FairlabError, match=r"encoder of ours is not a folder here \(somebody/model\)"):
         read_sources(tmp_path / "model", {})
 
 

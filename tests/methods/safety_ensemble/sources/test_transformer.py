@@ -44,7 +44,7 @@ def test_a_classifier_gives_what_it_gives_text_by_text(folder, tokenizer):
         alone = [model(**tokenizer(text, return_tensors="pt")).logits[0].softmax(-1).numpy() for text in TEXTS]
     np.testing.assert_allclose(scores, np.stack(alone), atol=1e-6)
     assert len(source.version) == 64
-    with pytest.raises(DataUnavailable, match="cannot be had"):
+    with pytest.raises(DataUnavailable, match="cannot be loaded"):
         TransformersClassifier(name=str(folder.parent / "nothing"))
 
 
@@ -95,7 +95,7 @@ def test_a_detoxify_checkpoint_declares_no_more_than_it_holds(folder, tmp_path):
 
     assert save().outputs == ("a", "a", "a")
     sparse = torch.sparse_coo_tensor(torch.zeros(1, 1, dtype=torch.long), torch.ones(1), (10**12,))
-    with pytest.raises(FairlabError, match="save it anew with dense tensors"):
+    with pytest.raises(FairlabError, match="save it again with dense tensors"):
         save(**{"classifier.bias": sparse})
     with pytest.raises(FairlabError, match=r"into the encoder .* cannot be loaded"):
         save(**{"classifier.bias": torch.zeros(5)})
