@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
@@ -161,20 +161,32 @@ def _sentence_case(text: str) -> str:
             named, last = match.end(), word
     for place in places:
         letters[place] = letters[place].upper()
-    for match in _longer_names().finditer(text):
-        letters[match.start() : match.end()] = _written()[match[0]]
+    for start, name in _longer_names_in(text):
+        letters[start : start + len(name)] = name
     return "".join(letters)
 
 
-@cache
-def _written() -> dict[str, str]:
-    """Return the names of things that consist of several words, by their form in lower case."""
-    return {name.lower(): name for name in load_not_people() if " " in name}
+def _longer_names_in(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the start and the form of names of things of several words in a lower-case text."""
+    known = _longer_names()
+    if known.keys().isdisjoint(_WORD.findall(text)):
+        return
+    for match in _WORD.finditer(text):
+        for name in known.get(match[0], ()):
+            end = match.start() + len(name)
+            if text.startswith(name.lower(), match.start()) and not text[end : end + 1].isalnum():
+                yield match.start(), name
+                break
 
 
 @cache
-def _longer_names() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(_written(), key=len, reverse=True)))})(?!\w)")
+def _longer_names() -> dict[str, list[str]]:
+    """Return the names of things that consist of several words by their first word in lower case, longest first."""
+    names: dict[str, list[str]] = {}
+    for name in sorted(load_not_people(), key=len, reverse=True):
+        if " " in name:
+            names.setdefault(_WORD.findall(name.lower())[0], []).append(name)
+    return names
 
 
 @cache

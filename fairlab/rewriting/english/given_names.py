@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.people import is_role
@@ -59,8 +59,7 @@ _JOINED_BEFORE = re.compile(r"(?<![\w-])([^\W\d_a-z]\w*)-$")
 _JOINED_AFTER = re.compile(r"-([^\W\d_a-z]\w*)(?![\w-])")
 
 
-@dataclass(frozen=True)
-class Neighbours:
+class Neighbours(NamedTuple):
     """Words before and after a word, with the text between; empty at the ends of the text."""
 
     before: str
@@ -181,4 +180,4 @@ def without_role(beside: Neighbours) -> Neighbours:
     """Return the neighbours of a name without a role or an origin before it: *Deputy Hal Norton*, *Spaniard Juan*."""
     if not _is_role_or_origin(beside.before) or beside.follows_title or beside.follows_thing:
         return beside
-    return replace(beside, before="", gap_before="")
+    return beside._replace(before="", gap_before="")

@@ -41,6 +41,7 @@ from fairlab.types import NEUTRAL
 
 _BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
 _JOINING = frozenset("-'’")
+_AFTER_NAMES = frozenset("said was is had has s would says asked".split())
 _BE = frozenset("is was are were be been being am s re".split())
 
 
@@ -156,8 +157,6 @@ class _Work:
     def in_compound(self, place: int) -> bool:
         """Return whether a hyphen, or the ending of *don't*, joins the word to another word."""
         before, after = self.gap(place - 1), self.gap(place + 1)
-        if before not in _JOINING and after not in _JOINING:
-            return False
         if before == "'" and self.word(place - 2):  # D'Angelo
             return True
         if after in ("'", "’") and self.word(place + 2) in ("t", "T"):
@@ -181,9 +180,12 @@ class _Work:
             if self._turn_longer(place):
                 return
             kind = kind.removeprefix("longer").strip()
-        joined = kind == "name" and "-" in (self.gap(place - 1), self.gap(place + 1)) and self._joined_name(place)
-        if not kind or kind == "same" or (not joined and self.in_compound(place)):
+        if not kind or kind == "same":
             return
+        if self.gap(place - 1) in _JOINING or self.gap(place + 1) in _JOINING:
+            joined = kind == "name" and self._joined_name(place)
+            if not joined and self.in_compound(place):
+                return
         if kind == "plain":
             self.pieces[place] = action.new
         elif kind == "ambiguous":
@@ -273,7 +275,7 @@ class _Work:
             return
         found, vocabulary = self.pieces[place], self.rules.vocabulary
         if self.taken is None:
-            self.taken = {word.casefold() for word in self.pieces[::2]}
+            self.taken = set(map(str.casefold, self.pieces[::2]))
         target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
         taken = self.taken if action.sense.entry is None else set()  # a row of the lexicon is reversible
         new = vocabulary.name(found, action.sense, target, taken)
@@ -282,19 +284,23 @@ class _Work:
     def _is_first_name(self, place: int) -> bool:
         """Return whether a listed name is a first name here."""
         vocabulary = self.rules.vocabulary
+        beside = self.beside(place)
+        if beside.precedes_place:
+            return False
         known = vocabulary.names.get(fold(self.pieces[place]))
-        beside = without_role(self.beside(place))
-        following = self.word(place + 2).lower()
-        says = (
-            following in ("said", "was", "is", "had", "has", "s", "would", "says", "asked")
-            and self.word(place - 2) != ""
-            and PARAGRAPH not in self.gap(place - 1)
+        other = known.other_sense if known else ""
+        if other in ("surname", "word") and beside.before and beside.after.lower() in _AFTER_NAMES:
+            other = other if PARAGRAPH in beside.gap_before else ""
+        beside = without_role(beside)
+        listed = beside.follows_name and self._is_listed_name(beside.before)
+        return is_first_name(beside, other_sense=other != "", before_is_first=listed)
+
+    def _is_listed_name(self, word: str) -> bool:
+        """Return whether a word is listed as a first name of the axis, or used before one."""
+        folded = word.casefold()
+        return folded in BEFORE_FIRST_NAMES or any(
+            sense.pos == "name" for sense in self.rules.vocabulary.senses.get(folded, [])
         )
-        other = bool(known and known.other_sense and not (says and known.other_sense in ("surname", "word")))
-        listed = beside.before.casefold() in BEFORE_FIRST_NAMES or any(
-            sense.pos == "name" for sense in vocabulary.senses.get(beside.before.casefold(), [])
-        )
-        return not beside.precedes_place and is_first_name(beside, other_sense=other, before_is_first=listed)
 
     def beside(self, place: int) -> Neighbours:
         """Return the words before and after an index."""
