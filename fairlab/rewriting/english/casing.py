@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from fairlab.lexicons.names import find_name, load_names, load_not_people
@@ -65,7 +65,9 @@ def read_cased(text: str) -> View:
             changed.append((start, start + len(cased), write))
         read.append(cased)
         start += len(cased) + 1
-    return replace(view, text=PARAGRAPH.join(read), cased=_Cases(view.text, changed)) if changed else view
+    if not changed:
+        return view
+    return View(view.original, PARAGRAPH.join(read), view.starts, view.ends, _Cases(view.text, changed))
 
 
 def may_be_read_in_another_case(text: str) -> bool:
@@ -148,6 +150,8 @@ def _sentence_case(text: str) -> str:
     named, last = -1, ""
     for match in _WORD.finditer(text):
         start, word = match.start(), match[0]
+        if word not in known and named not in (start - 1, start - 2) and word.isascii():
+            continue
         gap = text[named:start] if named >= 0 else ""
         after_title = last in _TITLES and gap in (" ", ". ")
         follows = gap == " " or (gap == ". " and (after_title or len(last) == 1))
@@ -161,8 +165,8 @@ def _sentence_case(text: str) -> str:
             named, last = match.end(), word
     for place in places:
         letters[place] = letters[place].upper()
-    for start, name in _longer_names_in(text):
-        letters[start : start + len(name)] = name
+    for start, longer in _longer_names_in(text):
+        letters[start : start + len(longer)] = longer
     return "".join(letters)
 
 

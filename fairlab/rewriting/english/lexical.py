@@ -6,7 +6,7 @@ shows a verb, and words with another sense change only if a neighbour shows the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import compress
 
 from fairlab.rewriting.english.agreement import article, possessive
@@ -39,6 +39,7 @@ from fairlab.text.view import Edit, View, is_plain, may_join_words
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
+_Table = tuple[dict[str, Action], frozenset[str]]  # actions by word, and the words that change
 _BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
 _JOINING = frozenset("-'’")
 _AFTER_NAMES = frozenset("said was is had has s would says asked".split())
@@ -56,10 +57,10 @@ class LexicalRules:
 
     def __init__(self, vocabulary: Vocabulary, *, swap_names: bool, keep_quotations: bool) -> None:
         self.vocabulary, self.swap_names, self.keep_quotations = vocabulary, swap_names, keep_quotations
-        self.tables: dict[tuple[str, str | None], dict[str, Action]] = {}
+        self.tables: dict[tuple[str, str | None], _Table] = {}
         self.longer = longer_terms(vocabulary)
         self.actions = Actions(vocabulary, self.longer, swap_names=swap_names)
-        self.folded = dict.fromkeys(word_pieces(term)[0] for term in vocabulary.senses)
+        self.folded = frozenset(word_pieces(term)[0] for term in vocabulary.senses)
         # Words in small letters that may need a capital in order to be rewritten.
         self.capitalised = {
             piece
@@ -70,24 +71,28 @@ class LexicalRules:
 
     def rewrite(self, text: str, target: str, source: str | None = None) -> str:
         """Return ``text`` with all mentions, or those of the attribute ``source``, rewritten to ``target``."""
-        table = self.tables.get((target, source))
-        if table is None:
-            table = self.actions.table(lambda attribute: target if source in (None, attribute) else attribute)
-            self.tables[target, source] = table
+        table = self.tables.get((target, source)) or self._table(
+            target, source, lambda attribute: target if source in (None, attribute) else attribute
+        )
         return self._run(text, table, target, source)
 
     def exchange(self, text: str, other: dict[str, str]) -> str:
         """Return ``text`` with every attribute replaced by its value in ``other``."""
-        table = self.tables.get(("", None))
-        if table is None:
-            table = self.tables["", None] = self.actions.table(lambda attribute: other.get(attribute, attribute))
+        table = self.tables.get(("", None)) or self._table("", None, lambda attribute: other.get(attribute, attribute))
         return self._run(text, table, "")
 
-    def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> str:
+    def _table(self, target: str, source: str | None, goal: Callable[[str], str]) -> _Table:
+        """Return the actions towards a target and the words that change, and keep them for the next text."""
+        actions = self.actions.table(goal)
+        changing = frozenset(word for word, action in actions.items() if action.kind != "same")
+        self.tables[target, source] = actions, changing
+        return actions, changing
+
+    def _run(self, text: str, actions: _Table, target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
-        words = split_words(text)
-        read = self.folded if text.islower() else table  # names in small letters get their capitals back
-        if read.keys().isdisjoint(words) and not may_join_words(text):
+        words, (table, changing) = split_words(text), actions
+        listed = self.folded if text.islower() else changing  # names in small letters get their capitals back
+        if listed.isdisjoint(words) and not may_join_words(text):
             return text
         if text.islower() and self.capitalised.isdisjoint(words) and is_plain(text):
             return self._run_read(text, words, None, table, target, source).lower()

@@ -56,7 +56,9 @@ def protected_addresses(text: str) -> list[tuple[int, int]]:
 @cache
 def _pattern(present: tuple[str, ...]) -> re.Pattern[str]:
     """Return the pattern of what the signs of a text may protect."""
-    return re.compile("|".join(pattern for marks, pattern in _PATTERNS if not set(marks).isdisjoint(present)), re.DOTALL)
+    return re.compile(
+        "|".join(pattern for marks, pattern in _PATTERNS if not set(marks).isdisjoint(present)), re.DOTALL
+    )
 
 
 def _is_title(quoted: str) -> bool:
