@@ -22,6 +22,7 @@ _SMALL = re.compile(" [a-z]{4}")  # a longer word in small letters
 _STARTS = re.compile(r"(?:^|[.!?…]['\")\]]* |\u2029)[\"'(\[]*([^\W\d_])")
 _TITLES = BEFORE_SURNAMES - frozenset("major general von van de da do dos das del della di du la le al bin ibn".split())
 _TITLES |= frozenset("san santa".split())
+_NUMBERS = frozenset("two three four five six seven eight nine ten eleven twelve".split())
 _NUMERALS = frozenset("ii iii iv".split())
 _AFTER_SURNAMES = _NUMERALS | {"jr", "sr"}
 
@@ -127,7 +128,7 @@ def _keeps_capital(word: str) -> bool:
     known = find_name(word)
     if not word[0].isupper() or word == "I" or (word.isupper() and len(word) > 1):
         return True
-    return not (is_known(word.lower()) or word.lower() in NOT_POSSESSED) or (
+    return not (is_known(word.lower()) or word.lower() in NOT_POSSESSED | _NUMBERS) or (
         known is not None and not known.other_sense
     )
 

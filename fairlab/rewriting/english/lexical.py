@@ -15,6 +15,7 @@ from fairlab.rewriting.english.edits import recase
 from fairlab.rewriting.english.given_names import (
     BEFORE_FIRST_NAMES,
     Neighbours,
+    is_double_name,
     is_first_name,
     whole_name,
     without_role,
@@ -91,10 +92,13 @@ class LexicalRules:
     def _run(self, text: str, actions: _Table, target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
         words, (table, changing) = split_words(text), actions
-        listed = self.folded if text.islower() else changing  # names in small letters get their capitals back
-        if listed.isdisjoint(words) and not may_join_words(text):
+        if text.islower() or "\n" in text:  # names in paragraphs of small letters get their capitals back
+            idle = self.folded.isdisjoint(map(str.casefold, words))
+        else:
+            idle = changing.isdisjoint(words)
+        if idle and not may_join_words(text):
             return text
-        if text.islower() and self.capitalised.isdisjoint(words) and is_plain(text):
+        if text.islower() and text.isascii() and self.capitalised.isdisjoint(words) and is_plain(text):
             return self._run_read(text, words, None, table, target, source).lower()
         if is_plain(text) and not may_be_read_in_another_case(text):
             return self._run_read(text, words, None, table, target, source)
@@ -284,7 +288,8 @@ class _Work:
         target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
         taken = self.taken if action.sense.entry is None else set()  # a row of the lexicon is reversible
         new = vocabulary.name(found, action.sense, target, taken)
-        self._put(place, place, new.upper() if len(found) > 1 and found.isupper() else new)
+        last = place + 2 if self.gap(place + 1) == " " and is_double_name(found, self.word(place + 2)) else place
+        self._put(place, last, new.upper() if len(found) > 1 and found.isupper() else new)
 
     def _is_first_name(self, place: int) -> bool:
         """Return whether a listed name is a first name here."""

@@ -10,7 +10,7 @@ from fairlab.lexicons.names import load_not_people
 
 # Characters of which no mark and no quotation consists; most texts have no other ones.
 _BARE = (string.ascii_letters + string.digits + " ,.':;?!-").encode()
-# What is protected, and signs of which each match has one: without them, which is usual, the pattern is not searched for.
+# Patterns of what is protected, each with signs of which every match has one; most texts have none.
 _PATTERNS = (
     (("`",), r"```.*?```"),  # fenced code
     (("`",), r"``(?:(?!'')[^`\n])+``(?:(?<=\S``)|(?!\S))"),  # inline code; not ``so'', nor ``so ``said
@@ -56,9 +56,8 @@ def protected_addresses(text: str) -> list[tuple[int, int]]:
 @cache
 def _pattern(present: tuple[str, ...]) -> re.Pattern[str]:
     """Return the pattern of what the signs of a text may protect."""
-    return re.compile(
-        "|".join(pattern for marks, pattern in _PATTERNS if not set(marks).isdisjoint(present)), re.DOTALL
-    )
+    patterns = [pattern for marks, pattern in _PATTERNS if not set(marks).isdisjoint(present)]
+    return re.compile("|".join(patterns), re.DOTALL)
 
 
 def _is_title(quoted: str) -> bool:

@@ -134,7 +134,8 @@ class Vocabulary:
         """Return a first name of the target, not in ``taken``: the row's own, else one of similar race and gender."""
         if sense.entry is not None and (form := self.form(sense.entry, target)).casefold() not in taken:
             return form
-        known = self.names.get(fold(found)) or Name(found, sense.attribute, "", "", "")
+        known = self.names.get(fold(found)) or self.names.get(fold(found.split(" ")[0]))  # José of José Luis
+        known = known or Name(found, sense.attribute, "", "", "")
         key = (target, known.name, known.gender)
         ordered = self._ordered.get(key)
         if ordered is None:
