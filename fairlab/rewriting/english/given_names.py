@@ -152,6 +152,7 @@ def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
     return start, second.end() if second and is_double_name(text[start:end], second[1]) else end
 
 
+@lru_cache(maxsize=20_000)
 def is_double_name(first: str, second: str) -> bool:
     """Return whether two listed names one after the other are a Spanish first name: *José Luis*, *María José*."""
     one = find_name(first)

@@ -288,7 +288,8 @@ class _Work:
         target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
         taken = self.taken if action.sense.entry is None else set()  # a row of the lexicon is reversible
         new = vocabulary.name(found, action.sense, target, taken)
-        last = place + 2 if self.gap(place + 1) == " " and is_double_name(found, self.word(place + 2)) else place
+        second = self.word(place + 2) if self.gap(place + 1) == " " else ""
+        last = place + 2 if second[:1].isupper() and is_double_name(found, second) else place
         self._put(place, last, new.upper() if len(found) > 1 and found.isupper() else new)
 
     def _is_first_name(self, place: int) -> bool:
