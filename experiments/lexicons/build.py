@@ -60,6 +60,7 @@ RARELY = """
     Alba Ama An Anderson Asia Barrett Barton Be Benedict Brain Brooks Buford Carey Carson Chang Chi China Chiquita
     Chong Chung Clinton Coleman Collins Concepcion Cortez Crawford Cruz Cyrus Davis Del Destiny Do Dong Doyle Dulce
     Early Easter Edwards Elan Eldridge Elmo Era Evans Ferguson Fletcher Flor Freeman Friday Garcia Garland Garrison
+    Isis Leos Liga
     Gaye German Gibson Ha Hai Haley Harris Hayes Henderson Hill Hilton Hong Hung Hyman In Ina India Israel Jae
     Jefferson Jenkins Jesus Johnson Jones Jung Junior Kaye Kennedy Kenya Kia Lan Le Long Lopez Love Lu Ma Mai Major
     Man Manu Manual Many Martinez Mato Maxwell Mele Mi Miller Minh Mitchell Moore Morton Murphy My Napoleon Newton
@@ -160,6 +161,8 @@ LOCALES = {
     "": ("fr_FR", "fr_QC", "fr_BE", "fr_DZ", "ga_IE", "en_IE"),
     "asian": ("vi_VN",),
 }
+# Of these, names with a letter that English has not: Jürgen, Łukasz, Ørjan.
+ACCENTED = tuple("cs_CZ da_DK de_DE et_EE fi_FI hr_HR hu_HU lv_LV no_NO pl_PL pt_BR pt_PT ro_RO sk_SK sv_SE".split())
 BOTH = frozenset("alix jacky nour remy rowan shea yuri".split())  # of Faker's, borne by men and women
 GENDERS = {"male": "man", "female": "woman"}
 SHORTEST = 3  # letters of a name of Faker's
@@ -172,11 +175,13 @@ def further(known: set[str]) -> list[list[str]]:
     with (DATA / "names/Names_2010Census_Top1000.csv").open(encoding="utf-8", newline="") as file:
         surnames = {row["SURNAME"].casefold() for row in csv.DictReader(file)}
     found: dict[str, list[str]] = {}
-    for race, locales in LOCALES.items():
+    for race, locales in (*LOCALES.items(), ("", ACCENTED)):
         for locale in locales:
             people = importlib.import_module(f"faker.providers.person.{locale}").Provider
             for sex, gender in GENDERS.items():
                 for name in getattr(people, f"first_names_{sex}"):
+                    if locale in ACCENTED and (name.isascii() or len(name) <= SHORTEST):
+                        continue
                     row = found.setdefault(fold(name), [name, gender, race, f"Faker 40.63 {locale}"])
                     row[1] = gender if row[1] == gender else "both"
     rows = []

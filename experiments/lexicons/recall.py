@@ -3,8 +3,9 @@
     FAIRLAB_DATA=... python -m experiments.lexicons.recall
 
 The lists are births of New York City by the mother's ethnicity, weighted by number, and the names of BBQ, each counted
-once. Neither is a source of ``names.csv``, but for the names of BBQ that come from Tzioumis 2018. No list of Irish,
-French or Vietnamese names other than that which ``names.csv`` is made from was to be had, so their recall is not known.
+once. Neither is a source of ``names.csv``, but for the names of BBQ that come from Tzioumis 2018. Names of countries
+are from the list of gender-guesser 0.4.0 (GPL, Jörg Michael), which must be installed: it is counted only, no name is
+taken from it. Its names are weighted by their frequency in the country, which it gives by powers of two.
 """
 
 from __future__ import annotations
@@ -44,6 +45,39 @@ def of_bbq() -> dict[str, Counter[tuple[str, str]]]:
     return found
 
 
+COUNTRIES = {
+    "Irish": "ireland",
+    "French": "france",
+    "Vietnamese": "vietnam",
+    "Arabic and Persian": "arabia",
+    "Spanish": "spain",
+    "Portuguese": "portugal",
+    "German": "germany",
+    "Polish": "poland",
+    "Norwegian": "norway",
+    "Turkish": "turkey",
+    "Indian": "india",
+    "British": "great_britain",
+}
+FIRST_COLUMN = 30  # of a line of gender-guesser's list: the frequency in the first country, a hexadecimal digit
+
+
+def of_countries() -> dict[str, Counter[tuple[str, str]]]:
+    """By country, gender-guesser's names that mostly men or mostly women bear, weighted by frequency."""
+    from gender_guesser import detector  # type: ignore[import-not-found]
+
+    columns = {group: FIRST_COLUMN + detector.Detector.COUNTRIES.index(name) for group, name in COUNTRIES.items()}
+    found: dict[str, Counter[tuple[str, str]]] = {f"country, {group}": Counter() for group in columns}
+    listed = (Path(detector.__file__).parent / "data/nam_dict.txt").read_text(encoding="utf-8")
+    for line in filter(None, listed.split("\n")):
+        gender = None if line[:1] in "#=" else GENDERS.get(line.split()[0].strip("1?"))
+        name = "" if gender is None else line.split()[1].replace("+", "-")
+        for group, column in columns.items() if gender and "<" not in name else ():
+            if line[column : column + 1].strip(" $\r"):
+                found[f"country, {group}"][name, gender] = 2 ** int(line[column], 16)
+    return found
+
+
 def known(name: str, gender: str, *, counted: bool = False) -> bool:
     """Return whether a name is listed with its gender, and as a name; where ``counted``, without Faker's names."""
     found = find_name(name)
@@ -55,13 +89,18 @@ def known(name: str, gender: str, *, counted: bool = False) -> bool:
 def main() -> None:
     """Write the record."""
     record = {}
-    for group, names in sorted({**births(), **of_bbq()}.items()):
+    for group, names in sorted({**births(), **of_bbq(), **of_countries()}.items()):
         held, before = (
             sum(count for (name, gender), count in names.items() if known(name, gender, counted=counted))
             for counted in (False, True)
         )
         total = names.total()
-        record[group] = {"names": len(names), "bearers": total, "recall": held / total, "without Faker": before / total}
+        record[group] = {
+            "names": len(names),
+            "bearers": total,
+            "recall": round(held / total, 6),
+            "without Faker": round(before / total, 6),
+        }
     write_whole(RECORD, json.dumps(record, indent=2) + "\n")
 
 

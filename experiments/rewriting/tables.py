@@ -12,6 +12,7 @@ from experiments.rewriting.natural import all_verdicts, verdicts
 RECORD = Path(__file__).parent / "record.json"
 LABELLED = Path(__file__).parent / "labelled"
 METAMORPHIC = Path(__file__).parent / "metamorphic.json"
+RECALL = Path(__file__).parents[1] / "lexicons/recall.json"
 FORMER = Path(__file__).parent / "former.json"
 SCORES = ("trap errors", "recall", "right")
 
@@ -132,6 +133,13 @@ def former_shares() -> str:
     return markdown(["way", "texts turned by either", "in another way"], rows)
 
 
+def name_recall() -> str:
+    """Return the share of first names that are listed with their gender, weighted by bearers, by group."""
+    found = json.loads(RECALL.read_text(encoding="utf-8"))
+    rows = [[group, str(one["names"]), f"{one['recall']:.0%}"] for group, one in found.items()]
+    return markdown(["list and group", "names", "listed"], rows)
+
+
 PAGES = {
     "experiments/rewriting/README.md": {
         "winogender": lambda: shares("winogender", "held out", label="made"),
@@ -146,5 +154,5 @@ PAGES = {
         "former": former_shares,
     },
     "docs/perturbation.md": {"error_rates": labelled_rates},
-    "docs/rewriting.md": {"rewriting_quality": rewriting_quality},
+    "docs/rewriting.md": {"rewriting_quality": rewriting_quality, "name_recall": name_recall},
 }

@@ -34,7 +34,9 @@ _UNUSUAL = re.compile(
 # Characters that need no cleaning in any place, and a full stop, which needs none before a blank and at the end.
 _USUAL = (string.ascii_letters + string.digits + " ,':.").encode()
 # Signs at which the words of an ASCII text may be parted or joined.
-_JOINING = ("<", "&", "\\", "[", "_", "-\n", "-\r", "- ")
+_JOINING = ("<", "&", "\\", "[", "_", "-\n", "-\r", "- ", "s/", "S/", "(s", "(S", "(e", "(E", "(i", "(I", "(w", "(W")
+# Printable ASCII characters of which no such sign consists; most texts have no other ones.
+_APART = bytes(byte for byte in range(32, 127) if chr(byte) not in "<&\\[_-(/")
 # Parts of words without meaning: a hyphen at the end of a line, and invisible characters.
 _UNSEEN = re.compile(r"[-\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
@@ -176,6 +178,8 @@ def is_plain(text: str) -> bool:
 
 def may_join_words(text: str) -> bool:
     """Return whether the words of a text may be others once it is read without markup and layout."""
+    if text.isascii() and not text.encode().translate(None, _APART) and text[:2] != "H ":
+        return False
     return (
         not text.isascii()
         or any(map(text.__contains__, _JOINING))

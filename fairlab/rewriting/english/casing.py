@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from fairlab.lexicons.names import find_name, load_names, load_not_people
@@ -22,6 +22,7 @@ _SMALL = re.compile(" [a-z]{4}")  # a longer word in small letters
 _STARTS = re.compile(r"(?:^|[.!?…]['\")\]]* |\u2029)[\"'(\[]*([^\W\d_])")
 _TITLES = BEFORE_SURNAMES - frozenset("major general von van de da do dos das del della di du la le al bin ibn".split())
 _TITLES |= frozenset("san santa".split())
+_NUMBERS = frozenset("two three four five six seven eight nine ten eleven twelve".split())
 _NUMERALS = frozenset("ii iii iv".split())
 _AFTER_SURNAMES = _NUMERALS | {"jr", "sr"}
 
@@ -65,7 +66,9 @@ def read_cased(text: str) -> View:
             changed.append((start, start + len(cased), write))
         read.append(cased)
         start += len(cased) + 1
-    return replace(view, text=PARAGRAPH.join(read), cased=_Cases(view.text, changed)) if changed else view
+    if not changed:
+        return view
+    return View(view.original, PARAGRAPH.join(read), view.starts, view.ends, _Cases(view.text, changed))
 
 
 def may_be_read_in_another_case(text: str) -> bool:
@@ -125,7 +128,7 @@ def _keeps_capital(word: str) -> bool:
     known = find_name(word)
     if not word[0].isupper() or word == "I" or (word.isupper() and len(word) > 1):
         return True
-    return not (is_known(word.lower()) or word.lower() in NOT_POSSESSED) or (
+    return not (is_known(word.lower()) or word.lower() in NOT_POSSESSED | _NUMBERS) or (
         known is not None and not known.other_sense
     )
 
@@ -148,6 +151,8 @@ def _sentence_case(text: str) -> str:
     named, last = -1, ""
     for match in _WORD.finditer(text):
         start, word = match.start(), match[0]
+        if word not in known and named not in (start - 1, start - 2) and word.isascii():
+            continue
         gap = text[named:start] if named >= 0 else ""
         after_title = last in _TITLES and gap in (" ", ". ")
         follows = gap == " " or (gap == ". " and (after_title or len(last) == 1))
@@ -161,20 +166,32 @@ def _sentence_case(text: str) -> str:
             named, last = match.end(), word
     for place in places:
         letters[place] = letters[place].upper()
-    for match in _longer_names().finditer(text):
-        letters[match.start() : match.end()] = _written()[match[0]]
+    for start, longer in _longer_names_in(text):
+        letters[start : start + len(longer)] = longer
     return "".join(letters)
 
 
-@cache
-def _written() -> dict[str, str]:
-    """Return the names of things that consist of several words, by their form in lower case."""
-    return {name.lower(): name for name in load_not_people() if " " in name}
+def _longer_names_in(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the start and the form of names of things of several words in a lower-case text."""
+    known = _longer_names()
+    if known.keys().isdisjoint(_WORD.findall(text)):
+        return
+    for match in _WORD.finditer(text):
+        for name in known.get(match[0], ()):
+            end = match.start() + len(name)
+            if text.startswith(name.lower(), match.start()) and not text[end : end + 1].isalnum():
+                yield match.start(), name
+                break
 
 
 @cache
-def _longer_names() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(_written(), key=len, reverse=True)))})(?!\w)")
+def _longer_names() -> dict[str, list[str]]:
+    """Return the names of things that consist of several words by their first word in lower case, longest first."""
+    names: dict[str, list[str]] = {}
+    for name in sorted(load_not_people(), key=len, reverse=True):
+        if " " in name:
+            names.setdefault(_WORD.findall(name.lower())[0], []).append(name)
+    return names
 
 
 @cache

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.people import is_role
@@ -36,7 +36,7 @@ _NO_NAMES = DATES | frozenset(
     """.split()
 )
 
-_PARTICLES = frozenset("de del della di du van von der bin ibn al el".split())
+PARTICLES = frozenset("de del della di du van von der bin ibn al el".split())
 # A capitalised word before one of these, if it is also capitalised, is part of a place name: "Charlotte Street".
 PLACES = frozenset(
     "street road avenue square county island islands college university hospital airport cathedral stadium theatre "
@@ -56,11 +56,11 @@ _STORMS = frozenset("hurricane cyclone typhoon storm".split())
 _ARTICLES = frozenset(("the", "a", "an"))
 _NAME_PAIR = re.compile(r"\b([^\W\d_a-z]\w+)(?: [A-Z]\.)?(?= ([^\W\d_a-z]\w+))")
 _JOINED_BEFORE = re.compile(r"(?<![\w-])([^\W\d_a-z]\w*)-$")
+_SECOND = re.compile(r" ([^\W\d_a-z]\w+)(?![\w-])")
 _JOINED_AFTER = re.compile(r"-([^\W\d_a-z]\w*)(?![\w-])")
 
 
-@dataclass(frozen=True)
-class Neighbours:
+class Neighbours(NamedTuple):
     """Words before and after a word, with the text between; empty at the ends of the text."""
 
     before: str
@@ -85,7 +85,7 @@ class Neighbours:
     def precedes_name(self) -> bool:
         """Return whether the following word is capitalised and can be the surname."""
         surname = _capitalised(self.after) and self.after.casefold() not in _NO_NAMES
-        return self.gap_after == " " and (surname or self.after in _PARTICLES)
+        return self.gap_after == " " and (surname or self.after in PARTICLES)
 
     @property
     def follows_first_name(self) -> bool:
@@ -127,7 +127,7 @@ def is_first_name(beside: Neighbours, *, other_sense: bool, before_is_first: boo
     if beside.follows_thing:
         return False
     if beside.follows_title:
-        return beside.precedes_name
+        return beside.precedes_name and beside.before not in PARTICLES  # Maria del Carmen García
     if title:
         return True
     if beside.follows_name:
@@ -136,7 +136,7 @@ def is_first_name(beside: Neighbours, *, other_sense: bool, before_is_first: boo
 
 
 def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the start and end of a first name, including a first name joined by a hyphen: *Jean-Luc*.
+    """Return the start and end of a first name, including one joined by a hyphen, *Jean-Luc*, or a Spanish second one.
 
     Args:
         text: Text that contains the name.
@@ -146,7 +146,20 @@ def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
     before = _JOINED_BEFORE.search(text, max(0, start - 30), start)
     after = _JOINED_AFTER.match(text, end)
     start = before.start() if before and find_name(before[1]) else start
-    return start, after.end() if after and find_name(after[1]) else end
+    if after and find_name(after[1]):
+        return start, after.end()
+    second = _SECOND.match(text, end)
+    return start, second.end() if second and is_double_name(text[start:end], second[1]) else end
+
+
+@lru_cache(maxsize=20_000)
+def is_double_name(first: str, second: str) -> bool:
+    """Return whether two listed names one after the other are a Spanish first name: *José Luis*, *María José*."""
+    one = find_name(first)
+    if one is None or not (one.race == "hispanic" or one.name == "Maria"):
+        return False
+    other = find_name(second)
+    return other is not None and not other.other_sense and (other.race == "hispanic" or other.name == "Maria")
 
 
 def last_names(text: str, *, whole: bool = False) -> set[str]:
@@ -181,4 +194,4 @@ def without_role(beside: Neighbours) -> Neighbours:
     """Return the neighbours of a name without a role or an origin before it: *Deputy Hal Norton*, *Spaniard Juan*."""
     if not _is_role_or_origin(beside.before) or beside.follows_title or beside.follows_thing:
         return beside
-    return replace(beside, before="", gap_before="")
+    return beside._replace(before="", gap_before="")

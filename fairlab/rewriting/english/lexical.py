@@ -6,7 +6,7 @@ shows a verb, and words with another sense change only if a neighbour shows the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import compress
 
 from fairlab.rewriting.english.agreement import article, possessive
@@ -15,6 +15,7 @@ from fairlab.rewriting.english.edits import recase
 from fairlab.rewriting.english.given_names import (
     BEFORE_FIRST_NAMES,
     Neighbours,
+    is_double_name,
     is_first_name,
     whole_name,
     without_role,
@@ -39,8 +40,10 @@ from fairlab.text.view import Edit, View, is_plain, may_join_words
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
+_Table = tuple[dict[str, Action], frozenset[str]]  # actions by word, and the words that change
 _BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
 _JOINING = frozenset("-'’")
+_AFTER_NAMES = frozenset("said was is had has s would says asked".split())
 _BE = frozenset("is was are were be been being am s re".split())
 
 
@@ -55,10 +58,10 @@ class LexicalRules:
 
     def __init__(self, vocabulary: Vocabulary, *, swap_names: bool, keep_quotations: bool) -> None:
         self.vocabulary, self.swap_names, self.keep_quotations = vocabulary, swap_names, keep_quotations
-        self.tables: dict[tuple[str, str | None], dict[str, Action]] = {}
+        self.tables: dict[tuple[str, str | None], _Table] = {}
         self.longer = longer_terms(vocabulary)
         self.actions = Actions(vocabulary, self.longer, swap_names=swap_names)
-        self.folded = dict.fromkeys(word_pieces(term)[0] for term in vocabulary.senses)
+        self.folded = frozenset(word_pieces(term)[0] for term in vocabulary.senses)
         # Words in small letters that may need a capital in order to be rewritten.
         self.capitalised = {
             piece
@@ -69,26 +72,33 @@ class LexicalRules:
 
     def rewrite(self, text: str, target: str, source: str | None = None) -> str:
         """Return ``text`` with all mentions, or those of the attribute ``source``, rewritten to ``target``."""
-        table = self.tables.get((target, source))
-        if table is None:
-            table = self.actions.table(lambda attribute: target if source in (None, attribute) else attribute)
-            self.tables[target, source] = table
+        table = self.tables.get((target, source)) or self._table(
+            target, source, lambda attribute: target if source in (None, attribute) else attribute
+        )
         return self._run(text, table, target, source)
 
     def exchange(self, text: str, other: dict[str, str]) -> str:
         """Return ``text`` with every attribute replaced by its value in ``other``."""
-        table = self.tables.get(("", None))
-        if table is None:
-            table = self.tables["", None] = self.actions.table(lambda attribute: other.get(attribute, attribute))
+        table = self.tables.get(("", None)) or self._table("", None, lambda attribute: other.get(attribute, attribute))
         return self._run(text, table, "")
 
-    def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> str:
+    def _table(self, target: str, source: str | None, goal: Callable[[str], str]) -> _Table:
+        """Return the actions towards a target and the words that change, and keep them for the next text."""
+        actions = self.actions.table(goal)
+        changing = frozenset(word for word, action in actions.items() if action.kind != "same")
+        self.tables[target, source] = actions, changing
+        return actions, changing
+
+    def _run(self, text: str, actions: _Table, target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
-        words = split_words(text)
-        read = self.folded if text.islower() else table  # names in small letters get their capitals back
-        if read.keys().isdisjoint(words) and not may_join_words(text):
+        words, (table, changing) = split_words(text), actions
+        if text.islower() or "\n" in text:  # names in paragraphs of small letters get their capitals back
+            idle = self.folded.isdisjoint(map(str.casefold, words))
+        else:
+            idle = changing.isdisjoint(words)
+        if idle and not may_join_words(text):
             return text
-        if text.islower() and self.capitalised.isdisjoint(words) and is_plain(text):
+        if text.islower() and text.isascii() and self.capitalised.isdisjoint(words) and is_plain(text):
             return self._run_read(text, words, None, table, target, source).lower()
         if is_plain(text) and not may_be_read_in_another_case(text):
             return self._run_read(text, words, None, table, target, source)
@@ -156,8 +166,6 @@ class _Work:
     def in_compound(self, place: int) -> bool:
         """Return whether a hyphen, or the ending of *don't*, joins the word to another word."""
         before, after = self.gap(place - 1), self.gap(place + 1)
-        if before not in _JOINING and after not in _JOINING:
-            return False
         if before == "'" and self.word(place - 2):  # D'Angelo
             return True
         if after in ("'", "’") and self.word(place + 2) in ("t", "T"):
@@ -181,9 +189,12 @@ class _Work:
             if self._turn_longer(place):
                 return
             kind = kind.removeprefix("longer").strip()
-        joined = kind == "name" and "-" in (self.gap(place - 1), self.gap(place + 1)) and self._joined_name(place)
-        if not kind or kind == "same" or (not joined and self.in_compound(place)):
+        if not kind or kind == "same":
             return
+        if self.gap(place - 1) in _JOINING or self.gap(place + 1) in _JOINING:
+            joined = kind == "name" and self._joined_name(place)
+            if not joined and self.in_compound(place):
+                return
         if kind == "plain":
             self.pieces[place] = action.new
         elif kind == "ambiguous":
@@ -273,28 +284,34 @@ class _Work:
             return
         found, vocabulary = self.pieces[place], self.rules.vocabulary
         if self.taken is None:
-            self.taken = {word.casefold() for word in self.pieces[::2]}
+            self.taken = set(map(str.casefold, self.pieces[::2]))
         target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
         taken = self.taken if action.sense.entry is None else set()  # a row of the lexicon is reversible
         new = vocabulary.name(found, action.sense, target, taken)
-        self._put(place, place, new.upper() if len(found) > 1 and found.isupper() else new)
+        second = self.word(place + 2) if self.gap(place + 1) == " " else ""
+        last = place + 2 if second[:1].isupper() and is_double_name(found, second) else place
+        self._put(place, last, new.upper() if len(found) > 1 and found.isupper() else new)
 
     def _is_first_name(self, place: int) -> bool:
         """Return whether a listed name is a first name here."""
         vocabulary = self.rules.vocabulary
+        beside = self.beside(place)
+        if beside.precedes_place:
+            return False
         known = vocabulary.names.get(fold(self.pieces[place]))
-        beside = without_role(self.beside(place))
-        following = self.word(place + 2).lower()
-        says = (
-            following in ("said", "was", "is", "had", "has", "s", "would", "says", "asked")
-            and self.word(place - 2) != ""
-            and PARAGRAPH not in self.gap(place - 1)
+        other = known.other_sense if known else ""
+        if other in ("surname", "word") and beside.before and beside.after.lower() in _AFTER_NAMES:
+            other = other if PARAGRAPH in beside.gap_before else ""
+        beside = without_role(beside)
+        listed = beside.follows_name and self._is_listed_name(beside.before)
+        return is_first_name(beside, other_sense=other != "", before_is_first=listed)
+
+    def _is_listed_name(self, word: str) -> bool:
+        """Return whether a word is listed as a first name of the axis, or used before one."""
+        folded = word.casefold()
+        return folded in BEFORE_FIRST_NAMES or any(
+            sense.pos == "name" for sense in self.rules.vocabulary.senses.get(folded, [])
         )
-        other = bool(known and known.other_sense and not (says and known.other_sense in ("surname", "word")))
-        listed = beside.before.casefold() in BEFORE_FIRST_NAMES or any(
-            sense.pos == "name" for sense in vocabulary.senses.get(beside.before.casefold(), [])
-        )
-        return not beside.precedes_place and is_first_name(beside, other_sense=other, before_is_first=listed)
 
     def beside(self, place: int) -> Neighbours:
         """Return the words before and after an index."""

@@ -46,7 +46,8 @@ class Actions:
                 continue
             sense = senses[0]
             target = goal(sense.attribute)
-            for surface in surfaces(listed_form(self.vocabulary, sense, term)):
+            form = listed_form(self.vocabulary, sense, term)
+            for surface in surfaces(form) | surfaces(unaccented(form)):
                 action = self._action(surface, sense, target)
                 if action is not None and (surface not in table or table[surface].kind == "longer"):
                     kind = f"longer {action.kind}" if term in self.longer else action.kind

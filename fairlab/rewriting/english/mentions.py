@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from fairlab.lexicons.names import find_name
@@ -217,7 +217,7 @@ class MentionFinder:
                 raise Unaligned(f"'{one.word}' cannot be told from what it is joined to in '{around}'; part them")
             beside = without_role(one.beside)
             if not (beside.follows_title or beside.follows_thing) and _follows_other_word(syntax, one.start):
-                beside = replace(beside, before="", gap_before="")
+                beside = beside._replace(before="", gap_before="")
             for sense in sorted(one.senses, key=lambda sense: _order(sense, token, syntax)):
                 if self._stands(one.word, sense, beside, token, syntax):
                     found.append(self._mention(one, sense, token))

@@ -25,10 +25,10 @@ def split_words(text: str) -> list[str]:
         return _split(text)[::2]
     words = text.encode().translate(_WORDS).decode().split()
     if text and words:
-        if not _in_word(text[0]):
-            words.insert(0, "")
-        if not _in_word(text[-1]):
+        if words[-1][-1] != text[-1]:
             words.append("")
+        if words[0][0] != text[0]:
+            words.insert(0, "")
         return words
     return _split(text)[::2]
 
@@ -46,10 +46,6 @@ def with_gaps(text: str, words: list[str]) -> list[str]:
     pieces[::2] = words
     pieces[1::2] = _END.join(text.encode().translate(_GAPS).decode().split()).replace(_BLANK, " ").split(_END)
     return pieces
-
-
-def _in_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 def piece_spans(pieces: Sequence[str]) -> list[tuple[int, int]]:

@@ -8,24 +8,23 @@ from functools import cache
 
 from fairlab.lexicons.names import load_not_people
 
-# Marks: each match has at least one. Most texts do not have any, and this check is cheaper than the pattern.
-_MARKS = ("`", "@", "#", "<", "/", "_", "www.", "()")
 # Characters of which no mark and no quotation consists; most texts have no other ones.
 _BARE = (string.ascii_letters + string.digits + " ,.':;?!-").encode()
-_PROTECTED = re.compile(
-    r"```.*?```"  # fenced code
-    r"|``(?:(?!'')[^`\n])+``(?:(?<=\S``)|(?!\S))"  # inline code; not ``so'', nor ``so ``said
-    r"|(?<!`)`[^`\n]+`(?!`)"
-    r"|<[/!]?[A-Za-z][^<>\n]{0,200}>"  # markup
-    r"|\b[A-Za-z][\w+.-]{0,30}://\S+"  # addresses
-    r"|\bwww\.\S+"
-    r"|[\w.+-]{1,64}@[\w-]{1,64}(?:\.\w{1,20})+"  # mail
-    r"|(?<!\w)[@#]\w+"  # handles and tags
-    r"|(?<![\w/])(?:~|\.{1,2})?/(?:[\w.-]+/)+[\w.-]*"  # paths
-    r"|\b\w+(?:_\w+)+\b"  # names in code
-    r"|\b\w+\(\)",
-    re.DOTALL,
+# Patterns of what is protected, each with signs of which every match has one; most texts have none.
+_PATTERNS = (
+    (("`",), r"```.*?```"),  # fenced code
+    (("`",), r"``(?:(?!'')[^`\n])+``(?:(?<=\S``)|(?!\S))"),  # inline code; not ``so'', nor ``so ``said
+    (("`",), r"(?<!`)`[^`\n]+`(?!`)"),
+    (("<",), r"<[/!]?[A-Za-z][^<>\n]{0,200}>"),  # markup
+    (("://",), r"\b[A-Za-z][\w+.-]{0,30}://\S+"),  # addresses
+    (("www.",), r"\bwww\.\S+"),
+    (("@",), r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.\w{1,20})+"),  # mail
+    (("@", "#"), r"(?<!\w)[@#]\w+"),  # handles and tags
+    (("/",), r"(?<![\w/])(?:~|\.{1,2})?/(?:[\w.-]+/)+[\w.-]*"),  # paths
+    (("_",), r"\b\w+(?:_\w+)+\b"),  # names in code
+    (("()",), r"\b\w+\(\)"),
 )
+_MARKS = tuple(dict.fromkeys(mark for marks, _ in _PATTERNS for mark in marks))
 _QUOTATION = re.compile(r"``(?!`)[^`]{1,2000}?''|“[^“”]{1,2000}”|(?<!\w)\"[^\"]{1,2000}\"(?!\w)")
 # A pronoun in quotation marks is mentioned, not used.
 _MENTIONED = frozenset("he she him her his hers himself herself they them their theirs themself".split())
@@ -50,7 +49,15 @@ def protected_spans(text: str, *, quotations: bool = False) -> list[tuple[int, i
 
 def protected_addresses(text: str) -> list[tuple[int, int]]:
     """Return the start and end of every address, handle, path, and piece of code or markup, from left to right."""
-    return [match.span() for match in _PROTECTED.finditer(text)] if any(mark in text for mark in _MARKS) else []
+    marks = tuple(filter(text.__contains__, _MARKS))
+    return [match.span() for match in _pattern(marks).finditer(text)] if marks else []
+
+
+@cache
+def _pattern(present: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of what the signs of a text may protect."""
+    patterns = [pattern for marks, pattern in _PATTERNS if not set(marks).isdisjoint(present)]
+    return re.compile("|".join(patterns), re.DOTALL)
 
 
 def _is_title(quoted: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fairlab.lexicons.names import Name
 from fairlab.rewriting.english.agreement import is_known
-from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
+from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, PARTICLES, Neighbours, is_first_name
 from fairlab.rewriting.english.people import ANIMALS_AND_THINGS, KIN, is_person, is_private_person
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
 from fairlab.rewriting.english.things import is_in_name_of_thing, is_in_title, is_ruler_of, is_told_a_thing
@@ -97,10 +97,10 @@ def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, s
     if not (sense or beside.precedes_name or beside.follows_name):
         return True
     entity = syntax.entity(token)  # last, because it is the most expensive check
-    if entity is not None and entity.label_ in _NOT_PERSONS and (sense or len(entity) > 1):
+    label = entity.label_ if entity is not None else ""
+    if label in _NOT_PERSONS and (sense or len(entity) > 1) and not (label == "ORG" and beside.after in PARTICLES):
         return False
-    person = entity is not None and entity.label_ == "PERSON"
-    return not sense or person or beside.follows_first_name
+    return not sense or label == "PERSON" or beside.follows_first_name
 
 
 def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:

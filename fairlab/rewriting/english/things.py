@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, BEFORE_SURNAMES, DATES, PLACES, Neighbours
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
 
@@ -112,8 +113,17 @@ def _is_headline(token: Any) -> bool:
 def _is_acronym(token: Any) -> bool:
     """Return whether a single short word is in capitals: *the MAC serves students*."""
     return bool(
-        token.is_upper and 2 < len(token) < 5 and not any(one.is_upper for one in _beside(token) if len(one) > 1)
+        token.is_upper
+        and 2 < len(token) < 5
+        and not any(one.is_upper for one in _beside(token) if len(one) > 1)
+        and not (len(token) == 4 and _is_only_name(token.text))
     )
+
+
+def _is_only_name(word: str) -> bool:
+    """Return whether a word is a frequent first name and seldom anything else."""
+    known = find_name(word)
+    return known is not None and known.is_counted and not known.other_sense
 
 
 def _beside(token: Any) -> list[Any]:

@@ -45,6 +45,7 @@ class Vocabulary:
         self.columns = (NEUTRAL, *lexicon.attributes)
         self.senses: dict[str, list[Sense]] = {}
         self._pools: dict[tuple[str, str, str], list[str]] = {}
+        self._ordered: dict[tuple[str, str, str], list[str]] = {}
         self.names = {form: name for form, name in load_names().items() if self._attribute(name)}
         pronouns = [entry for entry in lexicon.entries if entry.pos == "pronoun"]
         if pronouns and len(pronouns) != len(CASES):
@@ -133,19 +134,25 @@ class Vocabulary:
         """Return a first name of the target, not in ``taken``: the row's own, else one of similar race and gender."""
         if sense.entry is not None and (form := self.form(sense.entry, target)).casefold() not in taken:
             return form
-        known = self.names.get(fold(found), Name(found, sense.attribute, "", "", ""))
-        pool = self._pool_of(target, known)
-        if not pool:
-            return found
-        digest = hashlib.sha256(f"{self.seed}:{target}:{known.name}".encode()).digest()
-        start = int.from_bytes(digest[:4], "big")
-        rotated = (pool[(start + step) % len(pool)] for step in range(len(pool)))
-        return next((name for name in rotated if name.casefold() not in taken), pool[start % len(pool)])
+        known = self.names.get(fold(found)) or self.names.get(fold(found.split(" ")[0]))  # José of José Luis
+        known = known or Name(found, sense.attribute, "", "", "")
+        key = (target, known.name, known.gender)
+        ordered = self._ordered.get(key)
+        if ordered is None:
+            ordered = self._ordered[key] = self._order(target, known)
+        for name in ordered:
+            if name.casefold() not in taken:
+                return name
+        return ordered[0] if ordered else found
 
-    def _pool_of(self, target: str, known: Name) -> list[str]:
+    def _order(self, target: str, known: Name) -> list[str]:
+        """Return the candidates to replace ``known``, from the one that its letters and the seed choose."""
         if (target, known.race, known.gender) not in self._pools:
             self._pools[target, known.race, known.gender] = self._pool(target, known)
-        return self._pools[target, known.race, known.gender]
+        pool = self._pools[target, known.race, known.gender]
+        digest = hashlib.sha256(f"{self.seed}:{target}:{known.name}".encode()).digest()
+        start = int.from_bytes(digest[:4], "big") % max(1, len(pool))
+        return pool[start:] + pool[:start]
 
     def _pool(self, target: str, known: Name) -> list[str]:
         """Return the candidates to replace ``known``: names of the target, equal on the other axis if it is known."""
