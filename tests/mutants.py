@@ -52,6 +52,10 @@ class Mutant:
 def changed(node: ast.expr) -> ast.expr | None:
     """Return the mutated expression, or None if it has no mutation."""
     match node:
+        case ast.BinOp(_, ast.Div(), right) if isinstance(right, ast.JoinedStr) or (
+            isinstance(right, ast.Constant) and isinstance(right.value, str)
+        ):
+            return None  # a path
         case ast.BinOp(left, operator, right) if type(operator) in OTHER:
             return ast.BinOp(left, OTHER[type(operator)](), right)
         case ast.BoolOp(operator, values):
