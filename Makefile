@@ -6,7 +6,7 @@ COMPILED := PYTHONDONTWRITEBYTECODE=
 # Published benchmark data: FAIRLAB_DATA, else a sibling folder shared/data, else fetched by URL and checksum.
 export FAIRLAB_DATA ?= $(realpath ../shared/data)
 
-.PHONY: help quickstart fetch test test-slow test-long lint docs bench gpu-check
+.PHONY: help quickstart fetch test test-slow test-long lint docs bench gpu-check mutants
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -43,6 +43,9 @@ docs: .venv/installed ## build the documentation site into site/
 
 gpu-check: .venv/installed ## on a GPU: results against the CPU, throughput, share of the peak, memory, and the tests marked gpu
 	$(BIN)/python perf/gpu_check.py --write
+
+mutants: .venv/installed ## change the code at random, and list what no test notices; SEED=0 COUNT=300, resumes
+	$(BIN)/python tests/mutants.py --seed $(or $(SEED),0) --count $(or $(COUNT),300)
 
 bench: .venv/installed ## measure performance against the plain way; fails where a ratio fell by more than a fifth
 	$(BIN)/python perf/bench.py $(SCRIPTS) $(if $(PACKAGES),--packages $(PACKAGES)) $(if $(AUGLY),--augly $(AUGLY)) $(if $(MODEL),--model $(MODEL))

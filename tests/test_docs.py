@@ -15,7 +15,6 @@ import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-import fairlab
 from fairlab.data.counterfactual import CounterfactualData
 from fairlab.run import dashboard
 from fairlab.run.command_line.cli import choices, conf_dir
@@ -181,10 +180,6 @@ def test_the_dashboard_prints_its_layout_and_names_what_it_lacks(capsys, monkeyp
     monkeypatch.setitem(sys.modules, "wandb_workspaces.reports.v2", None)
     with pytest.raises(FairlabError, match=r"pip install 'fairlab\[dashboard\]'"):
         dashboard.main(["team/fairlab"])
-
-
-def test_the_citation_names_the_version():
-    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == fairlab.__version__
 
 
 def test_every_threat_names_tests_that_are_there():

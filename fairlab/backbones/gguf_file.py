@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlab.backbones.memory import memory_available
 from fairlab.backbones.trust import loading
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, need_extra
 
 if TYPE_CHECKING:
     import torch
@@ -30,8 +29,7 @@ def refuse_without_reader(gguf: str) -> None:
     Raises:
         FairlabError: If the package is missing.
     """
-    if importlib.util.find_spec("gguf") is None:
-        raise FairlabError(f"reading {gguf} needs the Python package 'gguf', which is not installed: pip install gguf")
+    need_extra("gguf", f"reading {gguf}", "gguf")
 
 
 def refuse_other_files(file: Path) -> None:

@@ -17,7 +17,7 @@ from fairlab.backbones.loading import DTYPES, find_weights, held_weights
 from fairlab.checks.chat_templates import chat_text
 from fairlab.files import sha256
 from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request, answer_log_probability, without_reasoning
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, need_extra
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -248,8 +248,7 @@ def find_gguf(name: str, gguf: str, package: str | None) -> Path:
         folder = Path(found.origin).parent
     if not (folder / gguf).is_file():
         raise FairlabError(f"there is no file {folder / gguf}; give the folder that holds it as llm.name")
-    if importlib.util.find_spec("gguf") is None:
-        raise FairlabError(f"{folder / gguf} is read with the Python package 'gguf': pip install gguf")
+    need_extra("gguf", f"reading {folder / gguf}", "gguf")
     return folder / gguf
 
 

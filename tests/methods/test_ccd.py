@@ -267,3 +267,23 @@ def test_the_randomness_of_a_step_depends_on_seed_and_step_alone(tiny, tmp_path)
     assert draws(0, noise=1) == draws(0, noise=2)
     assert draws(0, noise=1) != draws(1, noise=1)
     assert len(set(draws(0, noise=1))) == 3
+
+
+def test_each_weight_of_the_loss_belongs_to_its_own_part(tiny, tmp_path):
+    data = make_data(tiny, tmp_path)
+    weights = {"beta": 0.3, "others": 0.7, "alignment": 0.5}
+    method = CCD(tiny, **VALUES | weights | {"neutral": "batch", "lr": 1e-2})
+    make_trainer(tmp_path, max_steps=2, limit_val_batches=0).fit(method, data)  # so that neutral texts have moved
+    batch = next(iter(data.train_dataloader()))
+    loss, _, _ = method.losses(batch, "train")
+    attributes, neutral = method(batch)
+    parts = {
+        1.0: bias_loss(attributes, neutral, method.rho),
+        0.3: representation_loss(neutral, method.original["train"][batch.positions]),
+        0.7: bias_loss_to_others(attributes, neutral, method.rho_others),
+        0.5: alignment_loss(attributes),
+    }
+    means = [part.mean().item() for part in parts.values()]
+    assert min(means) > 1e-4
+    assert len({f"{mean:.2g}" for mean in means}) == len(means)
+    assert loss.item() == pytest.approx(sum(weight * part.mean().item() for weight, part in parts.items()), rel=1e-5)

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from dataclasses import replace
 
 import lightning
 import pytest
@@ -350,3 +351,19 @@ def test_gradients_are_clipped_whatever_the_precision(tiny, tmp_path, precision)
     assert len(norms) == 4
     assert min(norms[::2]) > 1e-2
     assert norms[1::2] == pytest.approx([1e-3] * 2, rel=1e-2)
+
+
+def test_a_share_of_the_mask_is_hidden_as_such_in_training_and_all_of_it_in_validation(tiny, tmp_path):
+    data = make_data(tiny, tmp_path)
+    method = MLM(tiny, **VALUES | {"mask_share": 0.4})
+    ids = torch.full((200, 60), 3000)
+    whole = torch.ones_like(ids)
+    mask = tiny.tokenizer.mask_token_id
+    batch = replace(next(iter(data.train_dataloader())), input_ids=ids, attention_mask=whole, texts=None)
+    for split, as_mask, unchanged in (("train", 0.8, 0.1), ("validation", 1.0, 0.0)):
+        masked = method.masked(batch, split, 0)
+        seen = masked.input_ids.flatten()[masked.chosen]
+        assert len(masked.chosen) / ids.numel() == pytest.approx(0.4, rel=0.05)
+        assert (seen == mask).float().mean().item() == pytest.approx(as_mask, rel=0.03)
+        assert (seen == 3000).float().mean().item() == pytest.approx(unchanged, rel=0.15)
+        assert (masked.targets == 3000).all()

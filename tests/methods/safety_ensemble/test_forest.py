@@ -9,7 +9,8 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from fairlab.benchmarks.safety import Safety
-from fairlab.methods.safety_ensemble.passes import Trainer, set_shares
+from fairlab.methods.safety_ensemble.calibration import calibration_line
+from fairlab.methods.safety_ensemble.passes import Examples, FoldModels, Part, Trainer, set_shares
 from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.methods.safety_ensemble.views import Views
 from fairlab.metrics.acv import average_counterfactual_variance
@@ -61,6 +62,25 @@ def test_a_leaf_holds_seeds_however_many_versions_they_have():
     for tree in found[-1].estimators_:
         leaves = tree.tree_.children_left < 0
         assert (tree.tree_.weighted_n_node_samples[leaves] >= 2 - 1e-9).all()
+
+
+def test_models_are_calibrated_on_the_held_out_seeds_and_not_on_their_versions():
+    """Versions that are all labelled against the scores would turn the line, and those of other parts as well."""
+    generator = np.random.default_rng(0)
+    truth = np.tile([0, 1], 60)
+    scores = truth + generator.normal(size=120)
+    seed = np.arange(120) < 80
+    truth[~seed] = 1 - truth[~seed]
+    train = np.arange(120) % 4 < 2
+    examples = Examples(Views(scores[:, None]), truth, seed, np.full(120, -1), 0, np.arange(120))
+    models = FoldModels(Trainer("logistic", 1, 1), examples, Part(train, ~train, np.zeros(120, dtype=bool)), 0)
+    chosen = ~train & seed
+    line = calibration_line(models.baseline.model.pipelines[0].decision_function(scores[chosen, None]), truth[chosen])
+    assert (models.baseline.model.slope, models.baseline.model.intercept) == pytest.approx(line, rel=1e-6)
+    everything = calibration_line(
+        models.baseline.model.pipelines[0].decision_function(scores[~train, None]), truth[~train]
+    )
+    assert abs(line[0] - everything[0]) > 0.1
 
 
 @pytest.mark.slow

@@ -119,3 +119,12 @@ def test_a_field_begins_like_a_sentence():
     text = "Two men make tea. <SEP> Men in matching shirts work."
     made = "Two women make tea. <SEP> Women in matching shirts work."
     assert REWRITER.rewrite_entity(text, "men", "woman") == made
+
+
+def test_a_noun_that_is_rewritten_in_one_field_is_rewritten_in_the_others_alone():
+    both = "A man runs. <SEP> A man moves."
+    assert REWRITER.rewrite_entity(both, 2, "woman") == "A woman runs. <SEP> A woman moves."
+    assert REWRITER.rewrite_entity(both, both.rindex("man"), "woman") == "A woman runs. <SEP> A woman moves."
+    assert REWRITER.rewrite_entity("A man runs. <SEP> A boy moves.", 2, "woman") == "A woman runs. <SEP> A boy moves."
+    two = "A man sees a man. <SEP> A man moves."
+    assert REWRITER.rewrite_entity(two, 2, "woman") == "A woman sees a man. <SEP> A woman moves."
