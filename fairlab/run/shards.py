@@ -10,15 +10,18 @@ import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-import torch.distributed.checkpoint as dcp
 from torch import Tensor, nn
 from torch.distributed import ProcessGroup, gather_object, new_group
+from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader, HuggingFaceStorageWriter
 from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict, set_optimizer_state_dict
+from torch.distributed.checkpoint.state_dict_loader import load
+from torch.distributed.checkpoint.state_dict_saver import save
 from torch.optim import Optimizer
 
 from fairlab.checks.foreign import read_json
@@ -70,7 +73,8 @@ class ShardWriter:
 
     def _write(self, tensors: dict[str, Tensor], folder: Path, publish: Callable[[], None]) -> None:
         writer = HuggingFaceStorageWriter(str(folder), save_distributed=True)
-        dcp.save(tensors, storage_writer=writer, process_group=self.group)
+        with _own_error():
+            save(tensors, storage_writer=writer, process_group=self.group)
         own = {path.name: _checksum(path) for path in folder.glob(f"shard-{rank() + 1:05d}-*")}
         if rank() == 0:
             own[STATE] = _checksum(folder / STATE)
@@ -98,26 +102,38 @@ def load_shards(folder: Path, model: nn.Module, optimizers: Sequence[Optimizer],
         RuntimeError: The checkpoint belongs to another model.
     """
     saved = torch.load(folder / STATE, weights_only=True)
-    states = [get_optimizer_state_dict(model, optimizer) for optimizer in optimizers]
+    states: list[Any] = [get_optimizer_state_dict(model, optimizer) for optimizer in optimizers]
     weights = model.state_dict()
     tensors, _ = _split(weights, states)
-    wanted = set(saved["tensors"])
-    if not wanted <= tensors.keys() or any(name.startswith("optimizer.") for name in tensors.keys() - wanted):
-        raise RuntimeError("Error(s) in loading state_dict: it holds other tensors than this model has")
     reader = HuggingFaceStorageReader(str(folder))
-    found = reader.read_metadata().state_dict_metadata
+    _refuse_other_tensors(saved["tensors"], tensors, reader.read_metadata().state_dict_metadata)
     tensors = {name: tensors[name] for name in saved["tensors"]}
-    if any(name not in found or found[name].size != value.shape for name, value in tensors.items()):  # type: ignore[union-attr]
-        raise RuntimeError("Error(s) in loading state_dict: it holds tensors of other shapes than this model has")
-    dcp.load(tensors, storage_reader=reader, process_group=group)
-    others = saved["others"]
-    loaded = tensors | others
+    with _own_error():
+        load(tensors, storage_reader=reader, process_group=group)
+    loaded = tensors | saved["others"]
     model.load_state_dict({name: loaded[f"model.{name}"] for name in weights if f"model.{name}" in loaded})
-    for number, (optimizer, state, groups) in enumerate(zip(optimizers, states, saved["groups"], strict=True)):
-        for name, values in state["state"].items():
-            values.update({one: loaded[f"optimizer.{number}.{name}.{one}"] for one in values})  # type: ignore[union-attr]
-        set_optimizer_state_dict(model, optimizer, {"state": state["state"], "param_groups": groups})
+    for number, (optimizer, state) in enumerate(zip(optimizers, states, strict=True)):
+        for weight, values in state["state"].items():
+            values |= {name: loaded[f"optimizer.{number}.{weight}.{name}"] for name in values}
+        set_optimizer_state_dict(model, optimizer, {**state, "param_groups": saved["groups"][number]})
     return dict(saved["rest"])
+
+
+def _refuse_other_tensors(saved: Sequence[str], present: Mapping[str, Tensor], found: Mapping[str, Any]) -> None:
+    missing = {name for name in present if name.startswith("optimizer.")} - set(saved)
+    if missing or any(
+        name not in present or name not in found or found[name].size != present[name].shape for name in saved
+    ):
+        raise RuntimeError("Error(s) in loading state_dict: it holds other tensors than this model has")
+
+
+@contextmanager
+def _own_error() -> Iterator[None]:
+    """Raise the error of a process, such as a full disk, instead of torch's list of all of them."""
+    try:
+        yield
+    except CheckpointException as error:
+        raise next(iter(error.failures.values()))[0] from None
 
 
 def shards_are_intact(folder: Path) -> bool:
