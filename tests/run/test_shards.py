@@ -49,21 +49,29 @@ def train(folder, steps=-1, names=CASES, precision="32-true"):
         trainer.fit(method, data, ckpt_path=last and str(last), weights_only=True)
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Rows of the methods' histories, trained by two processes without a stop."""
+    folder = tmp_path_factory.mktemp("whole")
+    run_in_processes(2, train, folder)
+    return {name: rows_of(folder, name) for name in CASES}
+
+
+def rows_of(folder, name):
+    return [json.loads(row) for row in (folder / name / "history.jsonl").open()]
+
+
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize(("first", "second"), [(2, 1), (1, 2)])
-def test_another_number_of_processes_continues_to_the_same_losses(tmp_path, first, second):
-    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    run_in_processes(first, train, whole)
-    run_in_processes(first, train, stopped, 2)
+def test_another_number_of_processes_continues_to_the_same_losses(tmp_path, whole, first, second):
+    run_in_processes(first, train, tmp_path, 2)
     for name in CASES:
-        assert (stopped / name / "last.ckpt").is_dir()
-        assert len(list((stopped / name / "last.ckpt").glob("*.safetensors"))) == first
-    run_in_processes(second, train, stopped)
+        assert (tmp_path / name / "last.ckpt").is_dir()
+        assert len(list((tmp_path / name / "last.ckpt").glob("*.safetensors"))) == first
+    run_in_processes(second, train, tmp_path)
     for name in CASES:
-        rows, others = (
-            [json.loads(row) for row in (folder / name / "history.jsonl").open()] for folder in (whole, stopped)
-        )
+        rows, others = whole[name], rows_of(tmp_path, name)
         assert max(row["step"] for row in rows) > 2
         assert [row["step"] for row in rows] == [row["step"] for row in others]
         for row, other in zip(rows, others, strict=True):
@@ -75,14 +83,13 @@ def test_another_number_of_processes_continues_to_the_same_losses(tmp_path, firs
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_shards_gathered_in_bfloat16_train_to_about_the_same_losses(tmp_path):
-    losses = {}
-    for precision in ("32-true", "bf16-mixed"):
-        run_in_processes(2, train, tmp_path / precision, -1, ("mlm",), precision)
-        rows = [json.loads(row) for row in (tmp_path / precision / "mlm" / "history.jsonl").open()]
-        losses[precision] = [row["train/loss"] for row in rows if "train/loss" in row]
-    assert losses["bf16-mixed"] != losses["32-true"]
-    assert losses["bf16-mixed"] == pytest.approx(losses["32-true"], rel=0.02)
+def test_shards_gathered_in_bfloat16_train_to_about_the_same_losses(tmp_path, whole):
+    run_in_processes(2, train, tmp_path, -1, ("mlm",), "bf16-mixed")
+    exact, found = (
+        [row["train/loss"] for row in rows if "train/loss" in row] for rows in (whole["mlm"], rows_of(tmp_path, "mlm"))
+    )
+    assert found != exact
+    assert found == pytest.approx(exact, rel=0.02)
 
 
 def saved(folder, number):
