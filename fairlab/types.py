@@ -45,8 +45,7 @@ class FairlabError(Exception):
     The command line prints only the message and exits with 1. Any other exception is a bug and keeps its traceback.
     """
 
-    def __str__(self) -> str:
-        # A wrong value in it may be of any length.
+    def __str__(self) -> str:  # a wrong value in it may be of any length
         return " ".join(one if len(one) < 1000 else f"{one[:200]}..." for one in super().__str__().split(" "))
 
 
@@ -192,8 +191,7 @@ class Made:
 
 # Headings under which readings are shown, in this order.
 EQUAL = "Are embeddings equal?"
-# What a benchmark needs of a model and some models other than backbones offer.
-EMBEDDINGS, LIKELIHOODS, TEXTS = "embeddings", "token_log_probabilities", "texts"
+EMBEDDINGS, LIKELIHOODS, TEXTS = "embeddings", "token_log_probabilities", "texts"  # needs that objects can meet
 PERSIST = "Do associations persist?"
 ALIKE = "Are people treated alike?"
 KEPT = "Is utility kept?"
@@ -215,8 +213,8 @@ class QuantityInfo:
         useful: Whether the quantity measures usefulness, regardless of the benchmark's topic.
         margin: Largest distance, in ``unit``, that counts as none: from the ideal value, or between two models; None if
             no such distance is set, so that nothing is ever said to be even or kept.
-        folded: Whether the value is an absolute value of estimates, or a mean of such: resampling only adds to it, so
-            that percentiles of its draws are biased upwards, and its own test, not an interval, tells it from 0.
+        folded: Whether the value is an absolute value of estimates, or a mean of such: percentiles of its draws are biased
+            upwards, so that its own test, not an interval, tells it from 0.
     """
 
     label: str

@@ -24,6 +24,7 @@ from omegaconf import OmegaConf, open_dict
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -81,7 +82,7 @@ def inputs(tmp_path_factory, tiny_folders):
     (folder / "damaged" / "gguf" / "empty.gguf").write_bytes(b"")
     (folder / "model.gguf").write_bytes(b"GGUF")
     Record(folder / "runs" / "1", config={}, command="python -m fairlab.train", status="finished").save()
-    pipeline = Pipeline([("scale", StandardScaler()), ("model", LogisticRegression())])
+    pipeline = Pipeline([("fill", SimpleImputer()), ("scale", StandardScaler()), ("model", LogisticRegression())])
     features = np.random.default_rng(0).random((20, 4))
     model = HarmModel([pipeline.fit(features, features[:, 0] > 0.5)], 1.0, 0.0)
     save_ensemble({"hate": model}, Sources([Sentiment()]), folder / "ensemble")

@@ -20,6 +20,7 @@ from safetensors.numpy import load_file, save_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -155,7 +156,7 @@ def write_models(folder: Path, models: dict[str, Path]) -> None:
     AutoTokenizer.from_pretrained(models["bert"]).save_pretrained(folder / "classifier")
     modules = [Transformer(str(folder / "tiny")), Pooling(32, "mean"), Dense(32, 8)]
     SentenceTransformer(modules=modules, device="cpu").save(str(folder / "sentences"), create_model_card=False)
-    pipeline = Pipeline([("scale", StandardScaler()), ("model", LogisticRegression())])
+    pipeline = Pipeline([("fill", SimpleImputer()), ("scale", StandardScaler()), ("model", LogisticRegression())])
     features = np.random.default_rng(0).random((20, 4))
     model = HarmModel([pipeline.fit(features, features[:, 0] > 0.5)], 1.0, 0.0)
     save_ensemble({"hate": model}, Sources([Sentiment()]), folder / "ensemble")

@@ -109,7 +109,7 @@ class BBQ(Benchmark):
         topic=ALIKE,
         subsets={ALL: "all categories", "*": "{}"},
         citation=CITATION,
-        needs=(LIKELIHOODS,),
+        needs=("token_log_probabilities",),
         sources=tuple(f"bbq/{name}.jsonl" for name in CATEGORIES.values()),
     )
 

@@ -26,7 +26,7 @@ from fairlab.metrics.rouge_l import rouge_l
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
 from fairlab.text.reading import read_json_file
-from fairlab.types import ALIKE, TEXTS, Description, FairlabError, QuantityInfo
+from fairlab.types import ALIKE, Description, FairlabError, QuantityInfo
 
 SOURCE = "langfair_counterfactual/counterfactual_templates.json"
 FEWEST = 2  # samples of a prompt, which the control compares
@@ -118,7 +118,7 @@ class Counterfactual(Benchmark):
         topic=ALIKE,
         subsets={"*": "{}"},
         citation=CITATION,
-        needs=(TEXTS,),
+        needs=("texts",),
         sources=(SOURCE,),
     )
 

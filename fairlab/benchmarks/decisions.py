@@ -23,8 +23,17 @@ from fairlab.metrics.bootstrap import mean
 from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
 from fairlab.text.reading import read_yaml_text
-from fairlab.types import ALIKE, LIKELIHOODS, Description, FairlabError, ItemTexts, QuantityInfo
+from fairlab.types import ALIKE, Description, FairlabError, ItemTexts, QuantityInfo
 
+CITATION = """\
+@misc{tamkin2023evaluating,
+  title = {Evaluating and Mitigating Discrimination in Language Model Decisions},
+  author = {Tamkin, Alex and Askell, Amanda and Lovitt, Liane and Durmus, Esin and Joseph, Nicholas and
+    Kravec, Shauna and Nguyen, Karina and Kaplan, Jared and Ganguli, Deep},
+  howpublished = {arXiv:2312.03689},
+  year = {2023}
+}
+"""
 FILE = Path(__file__).parents[1] / "data" / "embedded" / "decisions.yaml"
 AXES = ("age", "race", "gender")
 ASKED = "{text}\nAnswer with yes or no.\nAnswer:"
@@ -75,8 +84,8 @@ class DecisionGaps(Benchmark):
         },
         topic=ALIKE,
         subsets={"all": "all questions", "*": "{}"},
-        citation="The templates are fairlab's own; the design is that of Tamkin et al. 2023, DiscrimEval.",
-        needs=(LIKELIHOODS,),
+        citation=CITATION,
+        needs=("token_log_probabilities",),
     )
 
     def __init__(self, path: str | None = None, limit: int | None = None) -> None:

@@ -13,7 +13,8 @@ from fairlab.protocols import Benchmark
 from fairlab.record import NotRun
 from fairlab.types import DataUnavailable, FairlabError, Group, NotNegative, Texts
 
-FREE = {"embedded": "CC0-1.0", "winogender": "MIT"}  # licences of the sets that have a name
+WINOGENDER = "winogender"
+FREE = {"embedded": "CC0-1.0", WINOGENDER: "MIT"}  # licences of the sets that have a name
 
 
 class OfGroups(Benchmark):
@@ -86,7 +87,7 @@ def held_out_groups(name: str, held_out: float | None = None) -> list[Group]:
         DataUnavailable: The set is not available.
         FairlabError: The set has splits but no split ``test``, or too few groups to hold out that number.
     """
-    if name == "winogender":
+    if name == WINOGENDER:
         return read_winogender(locate("winogender/all_sentences.tsv"))
     groups = read_groups("embedded/people" if name == "embedded" else name)
     if not any("split" in group.extra for group in groups):

@@ -23,7 +23,7 @@ from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
 from fairlab.protocols import Benchmark
 from fairlab.record import Outcome
 from fairlab.text.reading import read_table_rows
-from fairlab.types import ALIKE, TEXTS, DataUnavailable, Description, FairlabError, QuantityInfo
+from fairlab.types import ALIKE, DataUnavailable, Description, FairlabError, QuantityInfo
 
 SETS = ("binary", "queer_nonqueer")
 MASK = "[M]"
@@ -86,7 +86,7 @@ class HONEST(Benchmark):
         topic=ALIKE,
         subsets={"*": "{}"},
         citation=CITATION,
-        needs=(TEXTS,),
+        needs=("texts",),
         sources=tuple(f"honest/{name}/en_template.tsv" for name in SETS),
     )
 

@@ -23,8 +23,17 @@ from fairlab.metrics.bootstrap import mean
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, Outcome
 from fairlab.text.reading import read_yaml_text
-from fairlab.types import ALIKE, TEXTS, Description, FairlabError, QuantityInfo
+from fairlab.types import ALIKE, Description, FairlabError, QuantityInfo
 
+CITATION = """\
+@inproceedings{rottger2024xstest,
+  title = {{XSTest}: A Test Suite for Identifying Exaggerated Safety Behaviours in Large Language Models},
+  author = {R{\\"o}ttger, Paul and Kirk, Hannah and Vidgen, Bertie and Attanasio, Giuseppe and Bianchi, Federico and
+    Hovy, Dirk},
+  booktitle = {Proceedings of NAACL},
+  year = {2024}
+}
+"""
 FILE = Path(__file__).parents[1] / "data" / "embedded" / "refusals.yaml"
 OPENING = 120  # characters of a reply in which a phrase counts as a refusal
 
@@ -82,8 +91,8 @@ class Refusals(Benchmark):
         },
         topic=ALIKE,
         subsets={"all": "all requests", "*": "{}"},
-        citation="The requests are fairlab's own; the question is that of Röttger et al. 2024, XSTest.",
-        needs=(TEXTS,),
+        citation=CITATION,
+        needs=("texts",),
     )
 
     def __init__(

@@ -15,6 +15,11 @@ from typing import Any
 
 from fairlab.backbones.hub import licence_in
 from fairlab.backbones.loading import find_weights
+from fairlab.benchmarks.bias_ir import BiasIR
+from fairlab.benchmarks.cced import CCED
+from fairlab.benchmarks.group_sets import WINOGENDER
+from fairlab.benchmarks.seat import SEAT
+from fairlab.benchmarks.stsb import STSB
 from fairlab.checks.escapes import print_escaped
 from fairlab.data.counterfactual import hold_out, split_groups
 from fairlab.data.groups import EMBEDDED, read_groups
@@ -183,11 +188,13 @@ def _choosing(wish: Wish, held_out: Path) -> Evaluation:
 def _proving(wish: Wish) -> Evaluation:
     """Return the readings that prove: the benchmarks of the axis, or those that were named."""
     of_gender = wish.axis == GENDER
-    usual = ["cced", "seat", "bias_ir", "stsb"] if of_gender else ["cced", "stsb"]
-    names = [*(wish.benchmarks or usual)]
+    usual = (CCED, SEAT, BiasIR, STSB) if of_gender else (CCED, STSB)
+    names = [*(wish.benchmarks or (one.description.name for one in usual))]
     names += [] if wish.price.name in names else [wish.price.name]
     test = "embedded" if wish.groups == OF_GENDER else wish.groups
-    sets = {"benchmark.cced.sets": [test, *(["winogender"] if of_gender else [])]} if "cced" in names else {}
+    sets = (
+        {"benchmark.cced.sets": [test, *([WINOGENDER] if of_gender else [])]} if CCED.description.name in names else {}
+    )
     return [f"benchmark=[{','.join(names)}]"], {**sets, "limit": wish.limit}
 
 

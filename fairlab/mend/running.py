@@ -19,6 +19,7 @@ from fairlab.mend.outcome import ANSWER, MendOutcome
 from fairlab.run.folders import OUTPUTS
 from fairlab.types import Count, FairlabError, Seed, Texts
 
+PRICE = "stsb:-0.5"  # of an encoder: the most that STS-B's correlation may fall, times 100
 KEYS: dict[str, Any] = {
     "axis": str | Texts,
     "keep": str | None,
@@ -87,7 +88,7 @@ def _encoder_wish(model: Any, values: dict[str, Any]) -> Wish:
             f"axis={axis} needs groups=FILE, counterfactual groups to learn from, as "
             "fairlab.augment +augmentation=counterfactual_groups makes them"
         )
-    price = price_of(values.pop("keep", "stsb:-0.5"), "stsb")
+    price = price_of(values.pop("keep", PRICE), PRICE.partition(":")[0])
     methods = tuple(values.pop("methods", METHODS))
     return Wish(str(model), axis, price, groups, methods, **values)
 

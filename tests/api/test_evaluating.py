@@ -131,7 +131,7 @@ BAD = {
     "an unknown benchmark": (
         (["bert"], "seeat"),
         {},
-        "benchmark=seeat: no such choice; the nearest is seat; there are: bias_ir, cced",
+        "benchmark=seeat: no such choice; the nearest is seat; there are: bbq, bias_ir, bold, cced",
     ),
     "an unknown setting": (
         (["bert"], "seat"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
@@ -63,7 +64,7 @@ def test_a_folder_of_a_run_is_its_model(run_folder):
 
 
 def test_an_exported_ensemble_is_audited_by_harm(tmp_path):
-    steps = Pipeline([("scale", StandardScaler()), ("model", LogisticRegression())])
+    steps = Pipeline([("fill", SimpleImputer()), ("scale", StandardScaler()), ("model", LogisticRegression())])
     features = np.random.default_rng(0).random((20, 4))
     harm = HarmModel([steps.fit(features, features[:, 0] > 0.5)], 1.0, 0.0)
     save_ensemble({"hate": harm}, Sources([Sentiment()]), tmp_path / "ensemble")

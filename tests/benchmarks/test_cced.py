@@ -160,7 +160,7 @@ def test_groups_held_out_of_a_file_are_those_that_training_leaves_out(tmp_path):
     _, out = hold_out(read_groups(path), 6, 0, path)
     assert [group.id for group in held_out_groups(path, 6)] == [group.id for group in out]
     assert len(out) == 6
-    assert len(CCED([path], test=6)._groups(path)) == 6
+    assert [len(groups) for _, _, groups in CCED([path], test=6).available()] == [6]
     assert len(held_out_groups("embedded", 6)) == 300  # its splits say what is held out
 
 

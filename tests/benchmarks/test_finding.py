@@ -163,7 +163,7 @@ def test_a_benchmark_that_does_not_say_what_it_is_is_refused_in_a_sentence(bench
 
 def test_few_places_outside_of_the_benchmarks_name_one():
     """What holds for a benchmark stands on its class: nobody else needs to know its name."""
-    names = {one.description.name for one in CLASSES} - {"classification", "probe", "fairscore"}
+    names = {one.description.name for one in CLASSES} - {"classification", "probe", "fairscore", "counterfactual"}
     names |= {f"safety_{texts}" for texts in TITLES}
     words = {"perplexity", "perturber", "safety"}  # of methods, metrics and extras too: counted where reports are made
     places = []

@@ -108,7 +108,8 @@ def test_kinds_of_what_was_made_are_chosen(llama, reports):
     assert [text.rsplit(" ", 1)[1] for text in data.texts["train"]] == ["entry", "upshift"] * 4
     assert data.facts()["made_of_the_sample"] == 12
     with pytest.raises(
-        FairlabError, match=r"nothing of data.kinds=\['downshift'\]; kinds there are: copy, entry, upshi"
+        FairlabError,
+        match=r"of the sample gave no entry of data.kinds=\['downshift'\]; kinds there are: copy, entry, upshi",
     ):
         make(llama, reports, kinds=["downshift"], augmentation=OfKinds())
 
@@ -145,7 +146,7 @@ def test_an_expandable_sample_comes_first_and_the_others_keep_their_order(llama,
     assert data.texts["train"] == [*named, *[text for text in whole if text not in named][:2]]
     with pytest.raises(FairlabError, match=r"expands \d of 35 entries, fewer than data.sample=9"):
         make(llama, reports, sample=9, expandable=True, augmentation=OfRiver())
-    with pytest.raises(FairlabError, match="needs an augmentation that can tell"):
+    with pytest.raises(FairlabError, match="needs an augmentation that finds expandable entries"):
         make(llama, reports, expandable=True)
 
 

@@ -39,7 +39,7 @@ def test_an_experiment_with_a_method_of_ones_own_leaves_what_the_page_lists(run,
     listed = re.findall(r"^\| `([\w.]+)/?` \|", (DOCS / "where.md").read_text("utf-8"), flags=re.MULTILINE)
     left = {path.name for path in folder.iterdir()} - {".lock"}
     assert left <= set(listed)
-    assert set(listed) - left == {"checkpoints"}  # a method without training steps needs none
+    assert set(listed) - left == {"checkpoints", "generations"}  # of training steps, and of models that write
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,7 +19,7 @@ SENTIMENT = "fairlab.methods.safety_ensemble.sources.sentiment.Sentiment"
 
 @pytest.fixture
 def ensemble(tmp_path):
-    pipeline = Pipeline([("scale", StandardScaler()), ("model", LogisticRegression())])
+    pipeline = Pipeline([("fill", SimpleImputer()), ("scale", StandardScaler()), ("model", LogisticRegression())])
     features = np.random.default_rng(0).random((20, 4))
     model = HarmModel([pipeline.fit(features, features[:, 0] > 0.5)], 1.0, 0.0)
     save_ensemble({"hate": model}, Sources([Sentiment()]), tmp_path / "ensemble")

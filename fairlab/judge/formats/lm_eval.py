@@ -35,7 +35,7 @@ def read(path: Path) -> ToolRun:
     if not isinstance(results, dict) or not isinstance(configs, dict):
         raise FairlabError(f"{path} is not as lm-evaluation-harness 0.4 writes it: it has no 'results' and 'configs'")
     version = str(content.get("lm_eval_version") or VERSION)
-    if not version.startswith(VERSION):
+    if not version.startswith((VERSION, "fairlab ")):  # ours are written as version 0.4 writes them
         raise FairlabError(f"{path} is of version {version} of lm-evaluation-harness; {VERSION} can be read")
     date = path.stem.removeprefix("results").removeprefix("_")
     samples = {str(task): neighbour(path, f"samples_{task}_{date}.jsonl") for task in configs}

@@ -52,6 +52,13 @@ def built(value: Any) -> Any:
     return build(value) if TARGET in value else {name: built(one) for name, one in value.items()}
 
 
+def _has_target(value: Any) -> bool:
+    """Return whether a value is or holds a node with a ``_target_``."""
+    if isinstance(value, Mapping):
+        return TARGET in value or any(map(_has_target, value.values()))
+    return isinstance(value, list) and any(map(_has_target, value))
+
+
 def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
     """Build a node with the objects that match its target's parameters and are not set in the node."""
     taken = {name: value for name, value in objects.items() if name in parameters_of(node) and name not in node}
@@ -70,7 +77,9 @@ def build_benchmarks(config: DictConfig) -> list[Any]:
         own = node.get("limit")
         takes_limit = limit is not None and "limit" in parameters_of(node)
         limited = {"limit": limit if own is None else min(limit, own)} if takes_limit else {}
-        benchmark = build({**{name: built(value) for name, value in plain(node).items()}, **limited})
+        values = plain(node) | limited
+        nested = {name: built(value) for name, value in values.items() if _has_target(value)}
+        benchmark = build({name: value for name, value in values.items() if name not in nested}, **nested)
         refuse_undescribed(benchmark)
         if found.setdefault(benchmark.name, benchmark) is not benchmark:
             raise FairlabError(f"two benchmarks of this run have the name {benchmark.name}; leave one out")

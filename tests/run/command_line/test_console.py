@@ -117,7 +117,7 @@ def test_runs_are_listed_with_how_they_ended(tmp_path):
 
 
 def test_what_cannot_be_listed(said, tmp_path):
-    with pytest.raises(FairlabError, match="nothing to list as 'seats'; there are: augmentations, axes, backbones"):
+    with pytest.raises(FairlabError, match="there is no list named 'seats'; there are: augmentations, axes, backbones"):
         listed(["seats"])
     printed, code = said("ls", "runs", str(tmp_path))
     assert code == 1
