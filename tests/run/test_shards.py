@@ -77,8 +77,8 @@ def test_another_number_of_processes_continues_to_the_same_losses(tmp_path, whol
         for row, other in zip(rows, others, strict=True):
             assert set(row) == set(other)
             for key, value in row.items():
-                near = 1e-6 if key.startswith("train/") else 1e-5  # losses and means are single precision
-                assert other[key] == pytest.approx(value, rel=near), (name, key)
+                # Single-precision parts of a loss differ by 2e-6 between one process and two.
+                assert other[key] == pytest.approx(value, rel=1e-5), (name, key)
 
 
 @pytest.mark.slow
