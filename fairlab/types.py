@@ -42,7 +42,7 @@ Seed = Annotated[int, Bounds(0, 2**32 - 1)]  # range of numpy's seeds
 class FairlabError(Exception):
     """Error about bad input or a run that cannot continue; its message is one sentence naming object and remedy.
 
-    The command line prints only the message and exits with 1. Any other exception is a bug and keeps its traceback.
+    The command line prints the message alone and exits with 1; any other exception is a bug with a traceback.
     """
 
     def __str__(self) -> str:  # a wrong value in it may be of any length
@@ -189,9 +189,9 @@ class Made:
     counts: dict[str, int] = field(default_factory=dict)
 
 
+EMBEDDINGS, LIKELIHOODS, TEXTS = "embeddings", "token_log_probabilities", "texts"  # needs that objects can meet
 # Headings under which readings are shown, in this order.
 EQUAL = "Are embeddings equal?"
-EMBEDDINGS, LIKELIHOODS, TEXTS = "embeddings", "token_log_probabilities", "texts"  # needs that objects can meet
 PERSIST = "Do associations persist?"
 ALIKE = "Are people treated alike?"
 KEPT = "Is utility kept?"
@@ -211,10 +211,9 @@ class QuantityInfo:
         low, high: Bounds of the value, in ``unit``; None if unbounded.
         headline: Whether the quantity represents its benchmark in summaries and bars.
         useful: Whether the quantity measures usefulness, regardless of the benchmark's topic.
-        margin: Largest distance, in ``unit``, that counts as none: from the ideal value, or between two models; None if
-            no such distance is set, so that nothing is ever said to be even or kept.
-        folded: Whether the value is an absolute value of estimates, or a mean of such: percentiles of its draws are biased
-            upwards, so that its own test, not an interval, tells it from 0.
+        margin: Largest distance, in ``unit``, that counts as none, from the ideal value or between two models, or None.
+        folded: Whether the value is an absolute value of estimates, or a mean of such: percentiles of its draws are
+            biased upwards, and its own test, not an interval, tells it from 0.
     """
 
     label: str

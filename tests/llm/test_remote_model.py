@@ -189,7 +189,10 @@ def test_an_address_and_a_choice_of_llm_are_served_models(causal, ledger_path, t
     monkeypatch.chdir(tmp_path)
     with Stub(TextServer(causal)) as stub:
         model = fairlab.load(f"{stub.url}#m", ledger=str(ledger_path), concurrency=2)
-        said = f"m at {stub.url[7:-3]}, measured by its embeddings and its likelihoods\n  limit: its own; texts that it cuts are not counted\n  gate: not checked yet"
+        said = (
+            f"m at {stub.url[7:-3]}, measured by its embeddings and its likelihoods\n"
+            "  limit: its own; texts that it cuts are not counted\n  gate: not checked yet"
+        )
         assert repr(model) == said
         with pytest.raises(FairlabError, match="there is no setting 'pooling' of a model; there are: api_key_env"):
             fairlab.load(f"{stub.url}#m", pooling="cls")
