@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,12 @@ import torch
 from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
+from fairlab.checks.tensor_archive import check_tensor_archive
 from fairlab.data.batch_stream import batches_done
 from fairlab.distributed import sum_over_ranks
 from fairlab.run.early_stopping import EarlyStopping
+from fairlab.run.launch.sharded import Sharded
+from fairlab.run.shards import STATE, shards_are_intact
 
 LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
 
@@ -26,7 +31,8 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
     It also stops training early. If a validation coincides with a ``last.ckpt``, the checkpoint is taken afterwards and
     includes its outcome, so that a continued run repeats an uninterrupted one. A file is written under a temporary name
     and then renamed. The previous ``last.ckpt`` is kept as ``previous.ckpt``, to resume from if the disk loses the
-    newer file.
+    newer file. With weights in shards ``last.ckpt`` is a folder, written while training continues; the next one waits
+    for it.
 
     Args:
         folder: Folder for ``last.ckpt`` and ``best.ckpt``.
@@ -64,7 +70,7 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
         """Save ``best.ckpt`` on a new lowest value, then ``last.ckpt`` when due."""
         value = float(trainer.callback_metrics[self.monitor])
         if self.stopping.improves(value):
-            self._save(trainer, self.best, weights_only=True)
+            self._save(trainer, self.best)
         self._stop_when_done(trainer)
         if trainer.state.fn == "fit":
             self._between_steps(trainer)
@@ -75,28 +81,48 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
             return
         ends = bool(sum_over_ranks(torch.tensor(int(self.told_to_end))))
         if ends or trainer.global_step % self.every == 0:
-            self._save(trainer, self.last)
+            self._save_last(trainer)
         if ends:
+            self.on_train_end(trainer)
             raise SIGTERMException
 
     def _stop_when_done(self, trainer: lightning.Trainer) -> None:
         if self.stopping.is_due:
             trainer.should_stop = True
 
-    def _save(self, trainer: lightning.Trainer, path: Path, weights_only: bool = False) -> None:
+    def on_train_end(self, trainer: lightning.Trainer, *_: Any) -> None:
+        """Wait for a checkpoint that is still being written."""
+        if isinstance(trainer.strategy, Sharded):
+            trainer.strategy.writer.wait()
+            trainer.strategy.barrier()  # before the barrier, other processes would not find it under its name
+
+    def _save_last(self, trainer: lightning.Trainer) -> None:
+        if not isinstance(trainer.strategy, Sharded):
+            self._save(trainer, self.last)
+            return
+        trainer.strategy.writer.wait()
+        temporary = self.last.with_suffix(".new")
+        if trainer.is_global_zero:
+            remove(temporary)
+            temporary.mkdir(parents=True)
+        trainer.strategy.barrier()
+        trainer.strategy.start_checkpoint(trainer, temporary, partial(replace_last, temporary, self.last))
+
+    def _save(self, trainer: lightning.Trainer, path: Path) -> None:
         # Several processes write one checkpoint, under a name known to all; a link at that path is not followed.
         temporary = path.with_suffix(".new")
         if trainer.is_global_zero:
-            temporary.unlink(missing_ok=True)
+            remove(temporary)
         try:
-            trainer.save_checkpoint(temporary, weights_only=weights_only)
+            trainer.save_checkpoint(temporary, weights_only=path == self.best)
             if trainer.is_global_zero:
-                if path == self.last and path.exists():
-                    os.replace(path, path.with_name(PREVIOUS))
-                os.replace(temporary, path)
+                if path == self.last:
+                    replace_last(temporary, path)
+                else:
+                    os.replace(temporary, path)
         finally:
             if trainer.is_global_zero:
-                temporary.unlink(missing_ok=True)
+                remove(temporary)
         trainer.strategy.barrier()  # before the barrier, other processes would not find the file under its name
 
     def state_dict(self) -> dict[str, Any]:
@@ -106,6 +132,23 @@ class Checkpoints(Checkpoint):  # Lightning runs a Checkpoint after all other ca
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the values of the continued run."""
         self.stopping.lowest, self.stopping.waited = state_dict["lowest"], state_dict["waited"]
+
+
+def replace_last(new: Path, last: Path) -> None:
+    """Give a new checkpoint the name of the last one, which becomes the previous one."""
+    if os.path.lexists(last):
+        previous = last.with_name(PREVIOUS)
+        remove(previous)
+        os.replace(last, previous)
+    os.replace(new, last)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a folder, if there is one."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:
@@ -120,9 +163,20 @@ def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:
 
 
 def checkpoint_is_intact(path: Path) -> bool:
-    """Return whether a checkpoint, a zip file, has its full length and correct checksums."""
+    """Return whether a checkpoint, a zip file or a folder of shards, is complete and has correct checksums."""
+    if path.is_dir():
+        return shards_are_intact(path)
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.testzip() is None
     except (zipfile.BadZipFile, OSError):
         return False
+
+
+def check_checkpoint(path: Path) -> None:
+    """Refuse a checkpoint to resume from that declares more than it stores.
+
+    Raises:
+        FairlabError: See :func:`fairlab.checks.tensor_archive.check_tensor_archive`.
+    """
+    check_tensor_archive(path / STATE if path.is_dir() else path)  # safetensors cannot

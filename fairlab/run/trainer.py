@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig
 
 from fairlab.checks.escapes import print_escaped
-from fairlab.checks.tensor_archive import check_tensor_archive
 from fairlab.distributed import rank
 from fairlab.protocols import FittedMethod
 from fairlab.record import Note, Record
@@ -178,7 +177,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
     if isinstance(method, FittedMethod):
         method.fit(data)
         return
-    from fairlab.run.checkpoints import checkpoint_is_intact, newest_intact
+    from fairlab.run.checkpoints import check_checkpoint, checkpoint_is_intact, newest_intact
 
     folder = record.folder / "checkpoints"
     last, damaged = newest_intact(folder)
@@ -187,7 +186,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
         record.notes.append(Note("training", text))
         print_escaped(text)
     if last:
-        check_tensor_archive(last)
+        check_checkpoint(last)
     try:
         trainer.fit(method, data, ckpt_path=str(last) if last else None, weights_only=True)
     except MisconfigurationException as error:  # a callback does not suit the run

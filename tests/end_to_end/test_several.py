@@ -149,3 +149,27 @@ def test_kill_9_of_any_process_leaves_none_behind(small, tmp_path):
     assert Record.load(folder).status == "failed"
     assert re.fullmatch(sentence, Record.load(folder).reason)
     assert not processes_in(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_run_in_shards_that_was_killed_is_continued_by_one_process(run, small, tmp_path):
+    command = [*small, *LONG, *SHARED, "trainer.strategy=fsdp", "method.dropout=false"]
+    process = start_as_a_shell_does(command, tmp_path)
+    wait_for(
+        lambda: [path for path in last_checkpoint(tmp_path)() if (path.parent / "previous.ckpt").exists()], process
+    )
+    process.kill()
+    process.wait()
+    folder = only_run(tmp_path)
+    assert (folder / "checkpoints" / "last.ckpt").is_dir()
+    done = run(*command, "trainer.devices=1", "ckpt=last")
+    assert done.returncode == 0, done.stderr
+    done = run(*command, "hydra.run.dir=whole")
+    assert done.returncode == 0, done.stderr
+    whole, resumed = Record.load(tmp_path / "whole"), Record.load(folder)
+    assert not any("damaged" in note.text for note in resumed.notes)
+    assert len(resumed.history) == len(whole.history)
+    for row, other in zip(whole.history, resumed.history, strict=True):
+        assert other == pytest.approx(row, abs=1e-3)  # in single precision
+    assert resumed.metrics() == pytest.approx(whole.metrics(), rel=1e-2, abs=1e-3)

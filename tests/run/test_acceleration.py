@@ -2,13 +2,18 @@
 
 import copy
 
+import lightning
 import pytest
 import torch
 
 from fairlab.backbones.blocks import keep_blocks, recompute_blocks, transformer_blocks
 from fairlab.backbones.loading import load_backbone
+from fairlab.methods.mlm import MLM
 from fairlab.run.acceleration import Acceleration
+from fairlab.run.history import History
 from fairlab.types import FairlabError
+from tests.methods import test_mlm
+from tests.run.launch.test_processes import QUIET, encoder
 
 
 def test_blocks_are_compiled_from_the_start_of_training_to_its_end(tiny):
@@ -68,3 +73,31 @@ def test_attention_is_chosen_for_training_alone(tiny):
 def test_attention_that_is_not_there_is_one_sentence(tiny):
     with pytest.raises(FairlabError, match=r"^trainer\.attention=flash_attention_2 cannot be used here: "):
         Acceleration(tiny, "flash_attention_2", "none", compiled=False).on_fit_start()
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_compiled_blocks_train_to_the_same_losses(tmp_path, tokenizer):
+    histories = {}
+    for compiled in (False, True):
+        backbone = encoder(tokenizer)
+        method = MLM(backbone, **test_mlm.VALUES | {"rank": None, "preserve": 0.0, "validate_every": 2})
+        data = test_mlm.make_data(backbone, tmp_path, 24, limit=13)
+        history = History(tmp_path / f"{compiled}")
+        trainer = lightning.Trainer(
+            accelerator="cpu",
+            max_steps=4,
+            val_check_interval=2,
+            log_every_n_steps=1,
+            enable_checkpointing=False,
+            callbacks=[history, Acceleration(backbone, None, "none", compiled)],
+            default_root_dir=tmp_path,
+            **QUIET,
+        )
+        torch._dynamo.utils.counters.clear()
+        trainer.fit(method, data)
+        assert bool(torch._dynamo.utils.counters["frames"]["ok"]) == compiled
+        histories[compiled] = history.rows
+    assert len(histories[True]) >= 4
+    for row, other in zip(histories[False], histories[True], strict=True):
+        assert other == pytest.approx(row, rel=1e-5)

@@ -2,24 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+import lightning
 from lightning.pytorch.strategies import ModelParallelStrategy
+
+from fairlab.run.shards import ShardWriter, load_shards
 
 
 class Sharded(ModelParallelStrategy):
-    """Lightning's FSDP2 strategy with a checkpoint in one file, which any number of processes can resume from.
+    """Lightning's FSDP2 strategy, with checkpoints in shards to resume from and whole ones for other uses.
 
     A method shards its blocks itself, see :mod:`fairlab.methods.sharding`.
     """
 
     def __init__(self) -> None:
         super().__init__(save_distributed_checkpoint=False)
+        self._publish: Callable[[], None] | None = None
+
+    @cached_property
+    def writer(self) -> ShardWriter:
+        """Return the writer of checkpoints in shards; all processes ask for it at the same time."""
+        return ShardWriter()
 
     def setup_environment(self) -> None:
         """Shard across all processes."""
         self._data_parallel_size, self._tensor_parallel_size = self.num_nodes * self.num_processes, 1
         super().setup_environment()
+
+    def start_checkpoint(self, trainer: lightning.Trainer, folder: Path, publish: Callable[[], None]) -> None:
+        """Begin to write a checkpoint in shards while training continues; see :meth:`ShardWriter.start`."""
+        self.writer.wait()
+        self._publish, self._save_distributed_checkpoint = publish, True
+        try:
+            trainer.save_checkpoint(folder)
+        finally:
+            self._publish, self._save_distributed_checkpoint = None, False
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], filepath: Any, storage_options: Any = None) -> None:
+        """Write a checkpoint whole, or begin to write it in shards."""
+        if self._publish is None:
+            super().save_checkpoint(checkpoint, filepath, storage_options)
+        else:
+            self.writer.start(checkpoint, Path(filepath), self._publish)
+
+    def load_checkpoint(self, checkpoint_path: Any, weights_only: bool | None = None) -> dict[str, Any]:
+        """Load a checkpoint of either kind."""
+        if not Path(checkpoint_path).is_dir():
+            return super().load_checkpoint(checkpoint_path, weights_only)
+        assert self.model is not None
+        return load_shards(Path(checkpoint_path), self.model, self.optimizers, self.writer.group)
 
     def training_step(self, *args: Any, **kwargs: Any) -> Any:
         """Run a step through the method's call, around which the weights are gathered."""
