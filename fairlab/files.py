@@ -13,9 +13,10 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from fairlab.types import FairlabError
 
@@ -85,6 +86,18 @@ def replaced_when_written(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def save_arrays(arrays: Mapping[str, Any], file: Path, metadata: dict[str, str] | None = None) -> None:
+    """Write numpy arrays as a safetensors file, whole or not at all.
+
+    Every array is written in C order: safetensors stores memory as it is, and so scrambles a transposed array.
+    """
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    with replaced_when_written(file) as temporary:
+        save_file({name: np.asarray(array, order="C") for name, array in arrays.items()}, temporary, metadata)
 
 
 def _refuse_special(path: Path) -> None:

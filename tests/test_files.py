@@ -4,7 +4,9 @@ import lzma
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from fairlab.files import (
     COMPACT,
@@ -16,6 +18,7 @@ from fairlab.files import (
     read_record,
     record_file,
     run_folders,
+    save_arrays,
     sha256,
     write_whole,
 )
@@ -103,3 +106,11 @@ def test_a_compressed_record_that_cannot_be_read_is_one_sentence(tmp_path, conte
         read_record(tmp_path / COMPACT)
     with pytest.raises(FairlabError, match=rf"record.json.xz is damaged \(({said}).*move {tmp_path} away$"):
         Record.load(tmp_path)
+
+
+def test_arrays_of_any_order_in_memory_are_read_as_they_were(tmp_path):
+    rows = np.arange(6.0).reshape(2, 3)
+    arrays = {"c": rows, "transposed": rows.T, "strided": rows[:, ::2], "scalar": np.array(3.0)}
+    save_arrays(arrays, tmp_path / "arrays.safetensors")
+    found = load_file(tmp_path / "arrays.safetensors")
+    assert {name: array.tolist() for name, array in found.items()} == {n: a.tolist() for n, a in arrays.items()}

@@ -17,7 +17,7 @@ from fairlab.benchmarks.stages import Stage, keep_stage, timed
 from fairlab.benchmarks.versions import definition
 from fairlab.checks.foreign import read_tensors
 from fairlab.distributed import gather_over_ranks, rank, ranks
-from fairlab.files import holds_run, replaced_when_written
+from fairlab.files import holds_run, save_arrays
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Comparison, Note, NotRun, Outcome, Record
 from fairlab.text.fingerprints import Fingerprints
@@ -285,8 +285,6 @@ def _keep(
 
     The processes of a run measure one benchmark each at a time, as a single process would.
     """
-    from safetensors.numpy import save_file
-
     missing = [name for name in tasks if not _is_kept(name, phase, record)]
     for start in range(0, len(missing), ranks()):
         names = missing[start : start + ranks()]
@@ -302,10 +300,8 @@ def _keep(
             file = items_file(record.folder, phase, name)
             file.parent.mkdir(parents=True, exist_ok=True)
             add(outcome, phase, record, change)
-            with replaced_when_written(draws_file(record.folder, phase, name)) as temporary:
-                save_file(outcome.draws, temporary)
-            with replaced_when_written(file) as temporary:
-                save_file(outcome.items, temporary)
+            save_arrays(outcome.draws, draws_file(record.folder, phase, name))
+            save_arrays(outcome.items, file)
 
 
 def _forget_other_versions(benchmarks: Sequence[Benchmark], phase: str, record: Record) -> None:

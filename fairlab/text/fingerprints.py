@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.files import replaced_when_written
+from fairlab.files import save_arrays
 from fairlab.text.sentences import SENTENCE_END
 
 FILE = "trained_on.safetensors"  # in a run's folder
@@ -129,10 +129,7 @@ class Fingerprints:
 
     def save(self, folder: Path) -> None:
         """Write the fingerprints into a run's folder."""
-        from safetensors.numpy import save_file
-
-        with replaced_when_written(folder / FILE) as temporary:
-            save_file({"hashes": self.hashes, "highest": np.array([self.highest], np.uint64)}, temporary)
+        save_arrays({"hashes": self.hashes, "highest": np.array([self.highest], np.uint64)}, folder / FILE)
 
     @classmethod
     def load(cls, folder: Path) -> Fingerprints | None:

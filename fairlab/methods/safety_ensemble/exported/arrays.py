@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.trust import loading
-from fairlab.files import replaced_when_written
+from fairlab.files import save_arrays
 from fairlab.types import FairlabError
 
 Array = NDArray[Any]
@@ -281,22 +281,14 @@ def write_arrays(pipelines: Sequence[Any], file: Path) -> None:
     Raises:
         FairlabError: A pipeline is of a kind without an array form.
     """
-    from safetensors.numpy import save_file
-
     held: dict[str, Array] = {}
     for number, pipeline in enumerate(pipelines):
         steps = " ".join(type(step).__name__ for _, step in getattr(pipeline, "steps", ()))
         if steps not in STEPS:
             raise FairlabError(f"{steps or type(pipeline).__name__} has no form as arrays; use method.kind=forest")
         arrays = KINDS[STEPS[steps]].of(pipeline)
-        held |= {
-            f"{number}.{STEPS[steps]}.{field.name}": np.ascontiguousarray(getattr(arrays, field.name)).reshape(
-                np.shape(getattr(arrays, field.name))
-            )
-            for field in fields(arrays)
-        }
-    with replaced_when_written(file) as temporary:
-        save_file(held, temporary)
+        held |= {f"{number}.{STEPS[steps]}.{field.name}": getattr(arrays, field.name) for field in fields(arrays)}
+    save_arrays(held, file)
 
 
 def read_arrays(file: Path) -> list[Fitted]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.trust import loading
-from fairlab.files import replaced_when_written
+from fairlab.files import save_arrays
 from fairlab.types import DataUnavailable, FairlabError
 
 Array = NDArray[np.float64]
@@ -78,12 +78,9 @@ def read_linear(file: Path, encoder: str) -> LinearScores:
 
 def write_linear(scores: LinearScores, file: Path) -> None:
     """Write linear scores to a safetensors file, with 32-bit numbers."""
-    from safetensors.numpy import save_file
-
     tensors = {"weights": scores.weights.astype(np.float32), "intercepts": scores.intercepts.astype(np.float32)}
     metadata = {"outputs": json.dumps(scores.outputs), "encoder": scores.encoder}
-    with replaced_when_written(file) as temporary:
-        save_file(tensors, temporary, metadata)
+    save_arrays(tensors, file, metadata)
 
 
 def _names(written: str | None) -> tuple[str, ...]:
