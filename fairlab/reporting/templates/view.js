@@ -94,7 +94,7 @@
     const box = make("input", { type: "checkbox", "aria-label": `compare ${run.name}`, onchange: () => pick(place) });
     box.checked = state.picked.includes(place);
     const cells = columns.map((column) => {
-      if (column === "name") return make("td", { class: "wide" }, make("a", { href: `#run=${place}`, onclick: (event) => { event.preventDefault(); openRun(place); } }, run.name), run.settings ? make("small", { class: "one-line", title: run.settings }, run.settings) : null, run.notes.length ? make("small", { title: run.notes.join("\n") }, `${run.notes.length} notes`) : null);
+      if (column === "name") return make("td", { class: "wide" }, make("a", { href: `#run=${place}`, onclick: (event) => { event.preventDefault(); openRun(place); } }, run.name), run.settings ? make("small", { class: "one-line", title: run.settings }, run.settings) : null, run.notes.length ? make("small", { title: run.notes.join("\n") }, `${run.notes.length} note${run.notes.length === 1 ? "" : "s"}`) : null);
       if (column === "model") return make("td", { class: "wide", title: run.model }, run.model.split("/").pop());
       if (column === "status") return make("td", { class: run.status === "finished" ? null : "failed" }, run.status);
       if (PLAIN.includes(column)) return make("td", { class: column === "seed" ? "number" : "wide" }, run[column] === null ? "" : String(run[column]));
