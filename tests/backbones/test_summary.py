@@ -30,7 +30,7 @@ def test_an_object_says_what_its_check_found(tiny):
     model = fairlab.load(lambda texts: tiny.embed(texts))
     with pytest.warns(UserWarning, match="says? nothing about bias"):
         model.embed(["A text."])
-    assert "gate: failed: paraphrases are no nearer" in repr(model)
+    assert "gate: failed: paraphrases are no closer" in repr(model)
 
 
 def test_a_real_model_passes():
