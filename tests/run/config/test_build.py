@@ -8,6 +8,8 @@ from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.run.command_line.cli import choices, conf_dir
 from fairlab.run.config.build import build_benchmarks
 
+OF_A_TASK = ("none", "glue", "fairscore")  # no benchmark, and those that need a task
+
 
 @pytest.fixture(scope="module")
 def config():
@@ -18,7 +20,7 @@ def config():
     return composed
 
 
-@pytest.mark.parametrize("name", [name for name in choices("benchmark") if "/" not in name and name not in ("none", "glue", "fairscore")])  # these two need a task
+@pytest.mark.parametrize("name", [name for name in choices("benchmark") if "/" not in name and name not in OF_A_TASK])
 def test_every_choice_is_built(config, name):
     assert all(benchmark.description.title for benchmark in build_benchmarks(config(name)))
 
