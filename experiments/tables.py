@@ -26,6 +26,7 @@ from experiments.ensemble import tables as ensemble
 from experiments.glue import tables as glue
 from experiments.judge import tables as judge
 from experiments.llm import tables as llm
+from experiments.mend import tables as mend
 from experiments.minilm_mlm import tables as minilm_mlm
 from experiments.model_kinds import tables as model_kinds
 from experiments.own_axis import tables as own_axis
@@ -50,6 +51,7 @@ for module in (
     smollm2,
     writing,
     causal_lm,
+    mend,
     minilm_mlm,
     model_kinds,
     own_axis,

@@ -13,8 +13,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fairlab.backbones.backbone import Backbone
-from fairlab.backbones.causal_writer import CausalWriter
 from fairlab.backbones.writers import Sampling, TextPrompt, Writer, Written
 from fairlab.types import CannotScore
 
@@ -44,6 +42,9 @@ def writer_of(model: Any) -> Writer:
     Raises:
         CannotScore: The model writes no texts.
     """
+    from fairlab.backbones.backbone import Backbone  # imports torch, which --help need not
+    from fairlab.backbones.causal_writer import CausalWriter
+
     if isinstance(model, Backbone):
         return CausalWriter(model)
     if (writer := getattr(model, "writer", None)) is None:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.benchmarks.generations import keeping_generations
 from fairlab.benchmarks.inputs import READ_BY, changed_file, facts_of, refuse_changed_files
 from fairlab.benchmarks.kept_items import draws_file, items_are_intact, items_file, keep_texts
 from fairlab.benchmarks.needs import LABELS, why_not_measured
@@ -66,8 +67,6 @@ def measure(
         if phase == "before" and LABELS in benchmark.description.needs:
             lacking = ""  # training adds the head: the benchmark reads its data first, so that bad data is said now
         tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found, trained_on, lacking)
-    from fairlab.benchmarks.generations import keeping_generations  # imports torch, which --help need not
-
     with _remembering(backbone), keeping_generations(record.folder, phase):
         _keep(tasks, {benchmark.name: benchmark for benchmark in benchmarks}, phase, record, change)
     for benchmark in benchmarks:

@@ -315,7 +315,7 @@ def test_a_key_that_is_not_set_is_said_when_it_is_needed_not_before(ledger_path,
         with pytest.raises(FairlabError, match="environment variable NO_SUCH_KEY, which is not set; export it"):
             llm.ask([request("new")], stage="test")
         monkeypatch.setenv("NO_SUCH_KEY", "schlüssel")
-        with pytest.raises(FairlabError, match="the key in NO_SUCH_KEY holds characters") as error:
+        with pytest.raises(FairlabError, match="the key in NO_SUCH_KEY has characters") as error:
             llm.ask([request("new")], stage="test")
     assert "schl" not in str(error.value)
 

@@ -51,7 +51,7 @@ def test_what_moved_is_told_by_harm_and_source(tmp_path, capsys):
             "b.jsonl, line 2 has no id; give a file that fairlab score wrote",
         ),
         ("[]\n", "b.jsonl, line 1 has no id; give a file that fairlab score wrote"),
-        ("hate\n", "b.jsonl, line 1 is no JSON"),
+        ("hate\n", "b.jsonl, line 1 is not JSON"),
         ('{"id": "1"}\n', "b.jsonl holds no scores"),
         ('{"id": "1", "violence": 0.5}\n', "the files have no column of numbers in common"),
         (None, "b.jsonl is no file of scores"),

@@ -78,7 +78,12 @@ def build_benchmarks(config: DictConfig) -> list[Any]:
         takes_limit = limit is not None and "limit" in parameters_of(node)
         limited = {"limit": limit if own is None else min(limit, own)} if takes_limit else {}
         values = plain(node) | limited
-        nested = {name: built(value) for name, value in values.items() if _has_target(value)}
+        hints = {name: str(one.annotation) for name, one in parameters_of(node).items()}
+        nested = {  # a parameter that is a mapping takes the node itself
+            name: built(value)
+            for name, value in values.items()
+            if _has_target(value) and not hints.get(name, "").startswith("Mapping")
+        }
         benchmark = build({name: value for name, value in values.items() if name not in nested}, **nested)
         refuse_undescribed(benchmark)
         if found.setdefault(benchmark.name, benchmark) is not benchmark:
