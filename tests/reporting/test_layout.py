@@ -34,7 +34,7 @@ def run(folder):
 
 
 def ensemble(folder):
-    source = EXPERIMENTS / "ensemble" / "records" / "sets" / "seed_42"
+    source = EXPERIMENTS / "ensemble" / "records" / "skill" / "seed_42"
     return write_report(Record.load(Path(shutil.copytree(source, folder / "ensemble"))))
 
 

@@ -29,7 +29,7 @@ GAP, LIKE = ("cced", "mine", "gap"), ("stsb", "dev", "spearman")
 
 def reading(place, value, seed, phase="after"):
     ideal = 0.0 if place == GAP else 100.0
-    return Reading(*place, value, "u", ideal, 9, value - 0.1, value + 0.1, headline=True, phase=phase, seed=seed)
+    return Reading(*place, value, "u", ideal, 90, value - 0.1, value + 0.1, headline=True, phase=phase, seed=seed)
 
 
 def run(folder, name, gap, like, seed=1, **more):
