@@ -108,16 +108,7 @@ class CCED(OfGroups):
     change of the direction between their means: ``direction_cosine`` (to the earlier direction; 1 if it did not turn)
     and ``direction_length_kept`` (share of its earlier length).
 
-    Args:
-        sets: Names or files of the sets to measure on: ``winogender``, ``embedded`` (the test split that comes with
-            fairlab), or files of groups, from which the split ``test`` is used, or all groups if there are no splits.
-            Do not use sets that you train on.
-        test: For a set without splits, number of groups, or a fraction below 1, to measure on: the same groups that
-            ``data.test`` holds out of it in training; None takes all.
-        limit: Maximum number of groups per set, spread evenly over it; None takes all.
-
-    Attributes:
-        own: Additional sets, groups by name.
+    Arguments and ``own`` are those of :class:`~fairlab.benchmarks.group_sets.OfGroups`.
     """
 
     version: ClassVar[int] = 1

@@ -77,7 +77,7 @@ class Leakage(OfGroups):
     Items (G, A, P, 2): probability of a version's own attribute, and whether it is the likeliest one.
 
     Args:
-        sets: Names or files of the sets to measure on, as for CCED.
+        sets: Names or files of the sets to measure on; see :class:`~fairlab.benchmarks.group_sets.OfGroups`.
         test: For a set without splits, number of groups, or a fraction below 1, to measure on; None takes all.
         limit: Maximum number of groups per set, spread evenly over it; at least 20 are measured. None takes all.
         folds: Number of parts, at least 2.
