@@ -218,6 +218,7 @@ def nationalities() -> str:
         "licence: Apache-2.0",
         "alone: of some nationality",
         "pos: {adjectives: adjective}",
+        "judged: [adjectives, people]",
         "polysemous: {polish: verb, turkey: bird, china: porcelain, french: language, german: language,",
         "  spanish: language, chinese: language, japanese: language, russian: language, italian: language, "
         "thai: language, swiss: cheese}",

@@ -48,6 +48,7 @@ class LexiconFile(LexiconNeeds, total=False):
     ages: Ends | None
     wrong: Annotated[list[int], Bounds(2, 2)] | None
     people: list[str] | None
+    judged: list[str] | None
     pos: dict[str, str] | None
     source: str
     sources: dict[str, str] | None
@@ -105,6 +106,8 @@ class Lexicon:
             3).
         wrong: number of wrong rule rewrites, and number of rewrites read; None if no rewrites were read.
         people: further nouns for persons, case-folded, that the lexicon's words can describe (*a deaf seamstress*).
+        judged: sections whose words mean or describe people only if a trained judge of contexts says so
+            (:mod:`fairlab.rewriting.english.people_judge`).
     """
 
     axis: str
@@ -119,6 +122,7 @@ class Lexicon:
     ages: dict[str, tuple[int, int]] = field(default_factory=dict)
     wrong: tuple[int, int] | None = None
     people: frozenset[str] = frozenset()
+    judged: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def error_rate(self) -> str:
@@ -151,7 +155,7 @@ class Lexicon:
     def sha256(self) -> str:
         """Return a hash of the lexicon's whole content and of the list of first names."""
         plain = replace(self, returning=frozenset(), people=frozenset(), wrong=None)
-        content = repr((plain, sorted(self.returning), sorted(self.people)))
+        content = repr((plain, sorted(self.returning), sorted(self.people), *self.judged))
         return hashlib.sha256(content.encode() + NAMES.read_bytes()).hexdigest()
 
     def terms(self, attribute: str) -> set[str]:
@@ -246,7 +250,10 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
         _ends("ages", content),
         _wrong(content, path),
         _people(content, path),
+        tuple(content.get("judged") or ()),
     )
+    if unknown_sections := set(lexicon.judged) - set(sections):
+        raise FairlabError(f"{path}: 'judged' names {min(unknown_sections)}, which is none of {', '.join(sections)}")
     if unknown := set(lexicon.figures) - set(attributes):
         raise FairlabError(f"{path}: 'figures' names {min(unknown)}, which is none of {', '.join(attributes)}")
     _check_marks(lexicon, path)

@@ -58,6 +58,8 @@ _NAME_PAIR = re.compile(r"\b([^\W\d_a-z]\w+)(?: [A-Z]\.)?(?= ([^\W\d_a-z]\w+))")
 _JOINED_BEFORE = re.compile(r"(?<![\w-])([^\W\d_a-z]\w*)-$")
 _SECOND = re.compile(r" ([^\W\d_a-z]\w+)(?![\w-])")
 _JOINED_AFTER = re.compile(r"-([^\W\d_a-z]\w*)(?![\w-])")
+_BEFORE = re.compile(r"(\w+)(\W*)$")
+_AFTER = re.compile(r"(\W*)(\w+)")
 
 
 class Neighbours(NamedTuple):
@@ -109,6 +111,15 @@ class Neighbours(NamedTuple):
     def precedes_place(self) -> bool:
         """Return whether the following word makes this one part of a place name."""
         return self.gap_after == " " and _capitalised(self.after) and self.after.casefold() in PLACES
+
+
+def neighbours(text: str, start: int, end: int) -> Neighbours:
+    """Return the words before and after ``text[start:end]``, up to forty characters away."""
+    before, after = _BEFORE.search(text[max(0, start - 40) : start]), _AFTER.match(text[end : end + 40])
+    following, gap = (after[2], after[1]) if after else ("", "")
+    if len(following) > 2 and following.isupper() and not text[start:end].isupper():
+        following = following.lower()  # an acronym is not a surname: *Franklin ISBN*
+    return Neighbours(before[1] if before else "", before[2] if before else "", following, gap)
 
 
 def _capitalised(word: str) -> bool:

@@ -15,9 +15,11 @@ from fairlab.rewriting.english.given_names import (
     Neighbours,
     is_first_name,
     last_names,
+    neighbours,
     whole_name,
     without_role,
 )
+from fairlab.rewriting.english.people_judge import PeopleJudge
 from fairlab.rewriting.english.protected import not_people_pattern, protected_spans
 from fairlab.rewriting.english.syntax import Syntax
 from fairlab.rewriting.english.things import is_in_longer_name, is_named_with_capital, is_ruler_of, owns_capitalised
@@ -26,8 +28,6 @@ from fairlab.text.folding import fold
 from fairlab.text.words import WORD, Span, TermFinder, in_compound, word_pieces
 from fairlab.types import NEUTRAL, FairlabError
 
-_BEFORE = re.compile(r"(\w+)(\W*)$")
-_AFTER = re.compile(r"(\W*)(\w+)")
 _PAGEANTS = frozenset("America Universe World USA New North South West Texas California Florida Ohio Georgia".split())
 _ABBREVIATED = ("Mr", "Mrs", "Ms", "Mx", "MR", "MRS", "MS")
 _OFFICES = frozenset("Chancellor Mayor Justice Justices Chief Advocate Provost Lieutenant Chamberlain".split())
@@ -118,6 +118,8 @@ class MentionFinder:
         self.idioms = TermFinder(vocabulary.lexicon.idioms)
         named = {term for term, senses in vocabulary.senses.items() if all(sense.pos == "name" for sense in senses)}
         self.names = {word_pieces(term)[0] for term in named}
+        judged = vocabulary.lexicon.judged
+        self.judge = PeopleJudge(vocabulary.lexicon.axis, judged) if judged else None
         self.first_words = {word_pieces(term)[0] for term in vocabulary.senses if term not in named}
 
     def may_change(self, text: str) -> bool:
@@ -210,6 +212,7 @@ class MentionFinder:
         """
         syntax.part((one.start, one.end) for one in self.listed(text))
         found = list(self._ages(text, syntax))
+        judged = self.judge.people(text, [(one.start, one.end) for one in self.listed(text)]) if self.judge else ()
         for one in self.listed(text):
             token = _last_token(syntax, one.start, one.end)
             if token is None:
@@ -219,9 +222,13 @@ class MentionFinder:
             if not (beside.follows_title or beside.follows_thing) and _follows_other_word(syntax, one.start):
                 beside = beside._replace(before="", gap_before="")
             for sense in sorted(one.senses, key=lambda sense: _order(sense, token, syntax)):
-                if self._stands(one.word, sense, beside, token, syntax):
+                is_judged = self.judge is not None and self.judge.judges(sense)
+                if one.start in judged if is_judged else self._stands(one.word, sense, beside, token, syntax):
                     found.append(self._mention(one, sense, token))
                     break
+        if self.judge is not None:
+            attributes = self.judge.attributes(one.sense for one in found)
+            found = [one for one in found if one.sense.attribute in attributes]
         return sorted(found, key=lambda mention: mention.start)
 
     def doubtful(self, text: str, syntax: Syntax, mentions: Iterable[Mention]) -> list[Mention]:
@@ -348,15 +355,6 @@ def _is_in_title(word: str, beside: Neighbours) -> bool:
 def _has_other_sense(word: str) -> bool:
     known = find_name(word)
     return known is not None and bool(known.other_sense)
-
-
-def neighbours(text: str, start: int, end: int) -> Neighbours:
-    """Return the words before and after ``text[start:end]``, up to forty characters away."""
-    before, after = _BEFORE.search(text[max(0, start - 40) : start]), _AFTER.match(text[end : end + 40])
-    following, gap = (after[2], after[1]) if after else ("", "")
-    if len(following) > 2 and following.isupper() and not text[start:end].isupper():
-        following = following.lower()  # an acronym is not a surname: *Franklin ISBN*
-    return Neighbours(before[1] if before else "", before[2] if before else "", following, gap)
 
 
 def _precedes_place(token: Any, syntax: Syntax) -> bool:

@@ -167,7 +167,7 @@ class RuleRewriter:
 
     def _certain(self, text: str) -> list[Mention]:
         """Return the mentions that mark an attribute if a parse would not improve on them, else an empty list."""
-        if self.finder.may_hold_age(text):
+        if self.finder.judge is not None or self.finder.may_hold_age(text):
             return []
         return certain_mentions(text, self.finder.listed(text), self.vocabulary.lexicon.polysemous)
 

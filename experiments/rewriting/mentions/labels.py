@@ -1,0 +1,52 @@
+"""Labelled mentions, with the sentences they stand in."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import NamedTuple
+
+from experiments.rewriting.mentions.draw import SOURCES, digest, sentences
+from fairlab.types import FairlabError
+
+FILE = Path(__file__).parent / "labels.csv"
+PERSON, NOT, DOUBT = "person", "not", "doubt"
+TEST_SEED = 5702  # of the draw that no choice was made on
+
+
+class Labelled(NamedTuple):
+    """A mention with its label: whether it means or describes people of the axis."""
+
+    seed: int
+    kind: str  # axis, and for gender the kind of word
+    source: str
+    sentence: str
+    start: int
+    end: int
+    label: str
+
+    @property
+    def axis(self) -> str:
+        """Return the axis."""
+        return self.kind.split()[0]
+
+
+def read_labels() -> list[Labelled]:
+    """Return all labelled mentions, in the order in which they were drawn.
+
+    Raises:
+        FairlabError: A source does not hold a labelled sentence.
+    """
+    held = {
+        (source, record, digest(sentence)): sentence for source in SOURCES for record, sentence in sentences(source)
+    }
+    found = []
+    with FILE.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            source = SOURCES[int(row["source"])]
+            sentence = held.get((source, int(row["record"]), row["sha256"]))
+            if sentence is None:
+                raise FairlabError(f"{source} does not hold the sentence {row['sha256']} of record {row['record']}")
+            span = int(row["start"]), int(row["end"])
+            found.append(Labelled(int(row["seed"]), row["axis"], source, sentence, *span, row["label"]))
+    return found

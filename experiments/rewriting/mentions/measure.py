@@ -1,0 +1,75 @@
+"""Measure how many labelled mentions of people a whole-text rewriting turns, and how many other uses of such words.
+
+    FAIRLAB_DATA=... python -m experiments.rewriting.mentions.measure
+
+A mention is turned if the rewriting to one of two attributes (for gender also to neutral) changes a word of it. Rules
+and, on axes with a judge, the rules without it are measured on the same rows.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from experiments.rewriting.mentions.labels import DOUBT, PERSON, TEST_SEED, Labelled, read_labels
+from fairlab.files import write_whole
+from fairlab.lexicons import Lexicon, load_lexicon
+from fairlab.rewriting.english.rules import RuleRewriter
+
+RECORD = Path(__file__).parent / "record.json"
+TARGETS = {
+    "gender": ("man", "woman", "neutral"),
+    "race": ("asian", "black"),
+    "age": ("senior", "child"),
+    "religion": ("muslim", "christian"),
+    "nationality": ("brazilian", "french"),
+    "disability": ("blind", "deaf"),
+}
+TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+def is_turned(sentence: str, made: str, start: int, end: int) -> bool:
+    """Return whether a word of a span is not kept where a sentence was rewritten."""
+    tokens, others = list(TOKEN.finditer(sentence)), TOKEN.findall(made)
+    blocks = difflib.SequenceMatcher(None, [one[0] for one in tokens], others, autojunk=False).get_matching_blocks()
+    kept = {place for block in blocks for place in range(block.a, block.a + block.size)}
+    return any(place not in kept for place, one in enumerate(tokens) if one.start() < end and one.end() > start)
+
+
+def rates(mentions: list[Labelled], lexicon: Lexicon) -> dict[str, list[int]]:
+    """Return the number turned, and of how many, of people and of other uses."""
+    rewriter = RuleRewriter(lexicon)
+    sentences = [one.sentence for one in mentions]
+    turned = [False] * len(mentions)
+    for target in TARGETS[lexicon.axis]:
+        made = rewriter.rewrite_all(sentences, [target] * len(sentences))
+        turned = [
+            held or is_turned(one.sentence, new, one.start, one.end)
+            for held, one, new in zip(turned, mentions, made, strict=True)
+        ]
+    of = {name: [hit for hit, one in zip(turned, mentions, strict=True) if (one.label == PERSON) == wanted]
+          for name, wanted in (("people", True), ("other", False))}  # fmt: skip
+    return {name: [sum(hits), len(hits)] for name, hits in of.items()}
+
+
+def measure() -> dict[str, Any]:
+    """Return the rates by draw, kind of word and way of rewriting."""
+    found: dict[str, Any] = {}
+    mentions = [one for one in read_labels() if one.label != DOUBT]
+    for part, wanted in (("first draws", False), ("test", True)):
+        rows = [one for one in mentions if (one.seed == TEST_SEED) == wanted]
+        for kind in dict.fromkeys(one.kind for one in rows):
+            some = [one for one in rows if one.kind == kind]
+            lexicon = load_lexicon(some[0].axis)
+            ways = {"now": lexicon, **({"rules": replace(lexicon, judged=())} if lexicon.judged else {})}
+            found.setdefault(part, {})[kind] = {way: rates(some, words) for way, words in ways.items()}
+    return found
+
+
+if __name__ == "__main__":
+    write_whole(RECORD, json.dumps(measure(), indent=1) + "\n")
+    print(RECORD.read_text(encoding="utf-8"))
