@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import mean
 
 from experiments.rendering import markdown
+from experiments.rewriting.labelled import share
 from experiments.rewriting.natural import all_verdicts, verdicts
 
 RECORD = Path(__file__).parent / "record.json"
@@ -14,6 +15,7 @@ LABELLED = Path(__file__).parent / "labelled"
 METAMORPHIC = Path(__file__).parent / "metamorphic.json"
 RECALL = Path(__file__).parents[1] / "lexicons/recall.json"
 FORMER = Path(__file__).parent / "former.json"
+MENTIONS = Path(__file__).parent / "mentions/record.json"
 SCORES = ("trap errors", "recall", "right")
 
 
@@ -104,6 +106,18 @@ def natural_verdicts() -> str:
     return markdown(["axis", "seed", "wrong"], [[axis, seed, _share(found)] for axis, seed, found in all_verdicts()])
 
 
+def labelled_mentions() -> str:
+    """Return the shares of labelled mentions that a rewriting turns, by draw, words and way of telling people."""
+    rows = []
+    for draw, kinds in json.loads(MENTIONS.read_text(encoding="utf-8")).items():
+        for kind, ways in kinds.items():
+            for way in sorted(ways, reverse=True):
+                told = "judge" if way == "now" and len(ways) > 1 else "rules"
+                cells = [_share(share(*ways[way][part])) for part in ("people", "other")]
+                rows.append([draw, kind, told, *cells])
+    return markdown(["draw", "words", "told by", "people turned", "other uses turned"], rows)
+
+
 def _brief(found: dict[str, float]) -> str:
     return f"{found['count']}/{found['n']} = {found['share']:.1%}"
 
@@ -150,6 +164,7 @@ PAGES = {
         "embedded": lambda: shares("embedded", label="measure"),
         "labelled": labelled_scores,
         "natural": natural_verdicts,
+        "mentions": labelled_mentions,
         "metamorphic": layout_shares,
         "former": former_shares,
     },

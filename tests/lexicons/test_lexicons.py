@@ -124,7 +124,7 @@ WRONG = (
 def test_a_key_of_a_lexicon_of_another_type_is_one_sentence_that_names_it(tmp_path, key, wrong):
     lines = {"axis": "pets", "attributes": "[cat, dog]", "words": "{a: [[n, cat, dog]]}"} | {key: wrong}
     path = write(tmp_path, "".join(f"{name}: {value}\n" for name, value in lines.items()))
-    if (key, wrong) in {("alone", "''"), ("idioms", "[a]"), ("people", "[a]"), ("returning", "[a]")}:
+    if (key, wrong) in {("alone", "''"), ("idioms", "[a]"), ("judged", "[a]"), ("people", "[a]"), ("returning", "[a]")}:
         assert load_lexicon(path).axis == "pets"
         return
     with pytest.raises(FairlabError) as caught:

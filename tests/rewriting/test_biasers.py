@@ -83,7 +83,7 @@ def test_every_built_in_set_expands(axis):
     lexicon = load_lexicon(axis)
     rewriter = BiaserRewriter(lexicon=lexicon)
     nouns = [entry for entry in lexicon.entries if entry.pos == "noun" and all(entry.forms[1:])]
-    entry = next((entry for entry in nouns if entry.forms[0] == "people"), nouns[0])
+    entry = next((entry for entry in nouns if entry.forms[0] in ("people", "believers")), nouns[0])
     text = f"We met {entry.forms[1]} there."
     (copies,) = rewriter.copies([text], mentions="first")
     assert [copy.biaser for copy in copies] == list(lexicon.attributes[1:])

@@ -118,8 +118,7 @@ OTHERS: dict[str, Any] = {
         text for path in files("bias_in_bios", "*.csv") for text in table(f"bias_in_bios/{path.name}", "hard_text")
     ),
     "gap/gap-validation.tsv": lambda: (
-        line.split("\t")[1]
-        for line in published("gap/gap-validation.tsv").read_text(encoding="utf-8").splitlines()[1:]
+        line.split("\t")[1] for line in published("gap/gap-validation.tsv").read_text(encoding="utf-8").splitlines()[1:]
     ),
     "openai_moderation": _moderation,
     "olid": _olid,

@@ -75,7 +75,9 @@ def read_weights(axis: str) -> tuple[Tensor, float]:
     arrays = load_file(WEIGHTS)
     axes = sorted(name.removeprefix("bias.") for name in arrays if name.startswith("bias."))
     if axis not in axes:
-        raise FairlabError(f"'judged' needs an axis of {', '.join(axes)}, not '{axis}'; remove 'judged' from the lexicon")
+        raise FairlabError(
+            f"'judged' needs an axis of {', '.join(axes)}, not '{axis}'; remove 'judged' from the lexicon"
+        )
     return arrays["weight"], float(arrays[f"bias.{axis}"])
 
 

@@ -133,7 +133,7 @@ AXES = [
     ("religion", "A Muslim family", "jewish", "A Jewish family"),
     ("orientation", "A straight line", "gay", "A straight line"),
     ("orientation", "A gay doctor", "neutral", "A doctor"),
-    ("nationality", "An Irish nurse flew to Italy.", "american", "An American nurse flew to the United States."),
+    ("nationality", "An Irish nurse flew to Italy.", "american", "An American nurse flew to Italy."),
     ("nationality", "Two Danes", "swedish", "Two Swedes"),
 ]
 

@@ -1,0 +1,51 @@
+import pytest
+
+pytest.importorskip("spacy")
+from fairlab.lexicons import load_lexicon, read_lexicon
+from fairlab.rewriting.english.people_judge import LAYERS, PeopleJudge, token_vectors
+from fairlab.rewriting.english.rules import RuleRewriter
+from fairlab.types import FairlabError
+
+
+@pytest.fixture(scope="module")
+def rewriters():
+    return {axis: RuleRewriter(load_lexicon(axis)) for axis in ("religion", "nationality")}
+
+
+@pytest.mark.parametrize(
+    ("axis", "target", "text", "wanted"),
+    [
+        ("nationality", "brazilian", "A French teacher saw a French film.", "A Brazilian teacher saw a French film."),
+        ("nationality", "brazilian", "The Italian government spoke of the Bank of Italy.", None),
+        ("nationality", "brazilian", "Three Germans speak English at home.", "Three Brazilians speak English at home."),
+        ("religion", "muslim", "The Hindu Kush lies in the north.", None),
+        ("religion", "muslim", "A Catholic school stands beside the church.", None),
+        ("religion", "muslim", "My Christian neighbour goes to church.", "My Muslim neighbour goes to mosque."),
+        ("religion", "muslim", "Two Buddhists and a Sikh came.", "Two Muslims and a Muslim came."),
+    ],
+)
+def test_people_are_turned_and_things_are_left(rewriters, axis, target, text, wanted):
+    assert rewriters[axis](text, target) == (wanted or text)
+
+
+def test_vectors_are_those_of_the_sentence_whatever_stands_around_it():
+    sentence = "A French teacher came."
+    around = f"It rained all day. {sentence} It stopped."
+    start = around.index("French")
+    alone, within = token_vectors([sentence], [(2, 8)]), token_vectors([around], [(start, start + 6)])
+    assert alone.shape == (1, 384 * len(LAYERS))
+    assert alone.equal(within)
+
+
+def test_what_the_encoder_did_not_read_is_nobody():
+    text = "and " * 400 + "a French teacher came"
+    start = text.index("French")
+    assert PeopleJudge("nationality", ["adjectives"]).people(text, [(start, start + 6)]) == frozenset()
+
+
+def test_an_axis_without_a_judge_and_an_unknown_section_are_one_sentence(tmp_path):
+    content = {"axis": "pets", "attributes": ["cat", "dog"], "words": {"animals": [["pet", "cat", "dog"]]}}
+    with pytest.raises(FairlabError, match=r"needs an axis of .*, not 'pets'; remove 'judged'"):
+        RuleRewriter(read_lexicon({**content, "judged": ["animals"]}, tmp_path / "pets.yaml"))
+    with pytest.raises(FairlabError, match="'judged' names birds, which is none of animals"):
+        read_lexicon({**content, "judged": ["birds"]}, tmp_path / "pets.yaml")
