@@ -55,6 +55,7 @@ class Run:
         """Return the trained model."""
         return load_trainable(self.folder)
 
+    @checked
     def save(self, folder: str | Path) -> Path:
         """Save the run to a new folder.
 

@@ -70,6 +70,7 @@ class Mended:
             return mended(self.original, read_rule(self.folder / FILE))
         return load(self.folder / MODEL)
 
+    @checked
     def save(self, folder: str | Path) -> Path:
         """Save everything to a new folder.
 

@@ -101,7 +101,13 @@ class MethodTable:
     titles: dict[Place, str]
 
     def best(self, place: Place) -> str | None:
-        """Return the method nearest to the ideal value if it differs beyond chance from every other; else None."""
+        """Return the method nearest to the ideal value if it differs beyond chance from every other; else None.
+
+        Raises:
+            FairlabError: ``place`` is no tuple of benchmark, subset and quantity.
+        """
+        if not isinstance(place, tuple):
+            raise FairlabError(f"a reading is named by benchmark, subset and quantity, not by a {type(place).__name__}")
         having = {name: row[place] for name, row in self.cells.items() if place in row}
         if len(having) < 2 or any(math.isnan(cell.distance) for cell in having.values()):
             return None

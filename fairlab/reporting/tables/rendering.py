@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairlab.types import FairlabError
+
 ESCAPED = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -60,7 +62,12 @@ def latex(
         caption: Caption above the table; empty leaves it out.
         note: Note below the table in small type; empty leaves it out.
         width: Number of characters after which the names of columns are broken; 0 for never.
+
+    Raises:
+        FairlabError: The caption is no text.
     """
+    if not isinstance(caption, str):
+        raise FairlabError(f"caption must be a text, not a {type(caption).__name__}")
     lines = [" & ".join(_stacked(name, width) for name in header), *(" & ".join(map(_set, row)) for row in rows)]
     return "\n".join(
         [
