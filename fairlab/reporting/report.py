@@ -106,7 +106,7 @@ def _about_training(record: Record) -> list[Block]:
 
 
 def _about_evaluation(record: Record) -> list[Block]:
-    models = record.config.get("dataset") or record.config["model"]
+    models = record.config.get("dataset") or record.config.get("model", "a model that the record does not name")
     names = ", ".join(map(str, models)) if isinstance(models, list) else models
     if isinstance(models, dict):
         names = ", ".join(f"{label} ({name})" for label, name in models.items())
