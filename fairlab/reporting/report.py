@@ -115,20 +115,21 @@ def _about_evaluation(record: Record) -> list[Block]:
 
 def _verdict(record: Record) -> Verdict:
     """Return the overall result: of the changes if there are any, else of single readings."""
+    told = [f"Of the training: {text}." for text in said_of_training(record)]
     if failed := failed_models(record):
         whose = "These numbers" if set(failed) >= set(record.phases) else f"The numbers of {', '.join(failed)}"
-        return Verdict(f"{whose} say nothing of bias.", [text for texts in failed.values() for text in texts])
+        return Verdict(f"{whose} say nothing of bias.", [*(text for texts in failed.values() for text in texts), *told])
     if answers := record.provenance.get("answers"):
         return _answer(answers)
     found = shifts(record)
     if any(one.headline for one in found):
         sentence, lines = verdict(found, [note.mark for note in training_notes(record) if note.mark])
-        told = [f"Of the training: {text}." for text in said_of_training(record)]
         return Verdict(sentence, [*told, *lines, *collapse_verdicts(record)])
     judged = reading_verdicts(record)
     if not judged:
-        return Verdict("No reading has an ideal value of bias.", collapse_verdicts(record))
-    return Verdict(f"{summed_up(judged)} There is no other model to compare with.", [one.sentence for one in judged])
+        return Verdict("No reading has an ideal value of bias.", [*told, *collapse_verdicts(record)])
+    sentences = [one.sentence for one in judged]
+    return Verdict(f"{summed_up(judged)} There is no other model to compare with.", [*told, *sentences])
 
 
 def _answer(answers: Mapping[str, Any]) -> Verdict:
