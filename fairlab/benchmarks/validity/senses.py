@@ -36,7 +36,10 @@ def check_senses(backbone: Backbone) -> Iterator[Finding]:
     do not, it is either damaged or not trained for sentences, which is left open. A model that reads from left to right
     is skipped, since the context may come later.
     """
-    if not _differ(backbone, "The cow gives milk every day.", "The sun shone brightly every day.", place=-2):
+    places = _places(backbone)
+    if places is None:
+        return
+    if not _differ(backbone, ["The cow gives milk every day.", "The sun shone brightly every day."], place=-2):
         yield failed("its layers do not read the context: a word has the same state in every sentence")
         return
     of_sentences = _is_of_sentences(backbone)
@@ -45,8 +48,7 @@ def check_senses(backbone: Backbone) -> Iterator[Finding]:
             "its sentence embeddings hardly separate paraphrases better than its word embeddings do, so it was not "
             "trained for sentences, or its layers or pooling are damaged"
         )
-    places = _places(backbone)
-    if places is None or not _differ(backbone, "The plant needs water.", "The plant needs workers.", place=1):
+    if not _differ(backbone, ["The plant needs water and light.", "The plant needs workers and a roof."], place=1):
         return
     own = _share(backbone, places)
     with shuffled_twin(backbone):
@@ -84,9 +86,17 @@ def _places(backbone: Backbone) -> list[int] | None:
     return found
 
 
-def _differ(backbone: Backbone, *texts: str, place: int) -> bool:
-    """Return whether the last state at a place, where two texts have the same token, depends on the other tokens."""
-    first, second = (_states(backbone, [text])[-1][0, place] for text in texts)
+def _differ(backbone: Backbone, texts: list[str], place: int) -> bool:
+    """Return whether the last state of a token depends on the tokens in which two texts differ.
+
+    Args:
+        backbone: Model.
+        texts: Two texts, read in one batch: batches of other shapes are rounded in other ways.
+        place: Position of the token, which both texts have; counted from the end of each if negative.
+    """
+    states = _states(backbone, texts)[-1]
+    lengths = map(len, backbone.tokenize(texts))
+    first, second = (row[place % length] for row, length in zip(states, lengths, strict=True))
     return float((first - second).norm()) > LEAST_DIFFERENCE * float(first.norm())
 
 
