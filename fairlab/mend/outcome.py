@@ -16,6 +16,7 @@ from fairlab.reporting.exports.exporting import export_results
 from fairlab.reporting.report import write_report
 
 ANSWER, MODEL, TRIED = "mend.json", "model", "tried"
+EXPORT = "every_eval_ever"
 CHOSEN, PROVEN = "chosen_by", "measured"  # folders of the two evaluations
 
 
@@ -100,4 +101,5 @@ def publish(outcome: MendOutcome, proof: Record, others: Sequence[Record]) -> No
     proof.save()
     shutil.copyfile(write_report(proof), outcome.folder / "report.html")
     write_whole(outcome.folder / "citation.bib", bibtex([*others, proof]))
-    export_results(proof, "eee", outcome.folder / "every_eval_ever")
+    shutil.rmtree(outcome.folder / EXPORT, ignore_errors=True)  # of a mending that was killed here
+    export_results(proof, "eee", outcome.folder / EXPORT)
