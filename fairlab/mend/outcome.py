@@ -71,9 +71,7 @@ def concluded(
         proof: Judgement of the best on the readings that prove, or None if none was good enough.
     """
     if proof is None:
-        ways = (
-            f"of {len(tried)} ways none moves a reading towards fair beyond chance, moves none away, and keeps utility"
-        )
+        ways = f"none of {len(tried)} ways makes a reading fairer beyond chance, none less fair, and keeps utility"
         sentence = f"Nothing here mends {name} at the price {price}: {ways}.{_failed_checks(tried)}"
         return MendOutcome(folder, sentence, tried, skipped)
     failed = _failed_checks([proof])
