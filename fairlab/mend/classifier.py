@@ -22,7 +22,7 @@ from fairlab.checks.escapes import print_escaped
 from fairlab.mend.judging import KeptUtility, MendJudgement, best_of, judge_change
 from fairlab.mend.outcome import PROVEN, TRIED, MendOutcome, concluded, publish
 from fairlab.mend.parts import begun, export_trained, kept_part, remove_weights
-from fairlab.mend.training import TRAININGS, train_classifier
+from fairlab.mend.retraining import TRAININGS, train_classifier
 from fairlab.record import Record
 from fairlab.reporting.report import write_report
 from fairlab.run.environment import environment

@@ -24,7 +24,7 @@ from fairlab.evaluate import work as evaluate_models
 from fairlab.files import sha256, write_whole
 from fairlab.mend.judging import KeptUtility, best_of, judge_change
 from fairlab.mend.outcome import CHOSEN, PROVEN, TRIED, MendOutcome, concluded, publish
-from fairlab.mend.parts import begun, command_of, export_trained, kept_part, remove_weights, train_part
+from fairlab.mend.parts import begun, export_trained, kept_part, part_command, remove_weights, train_part
 from fairlab.record import Record
 from fairlab.run.command_line.cli import choices
 from fairlab.run.config.backbone_nodes import backbone_node, model_facts
@@ -211,7 +211,7 @@ def _evaluated(asked: Evaluation, models: Mapping[str, str], folder: Path) -> Re
         return kept
     chosen, values = asked[0], {"model": dict(models), **asked[1]}
     config = composed("evaluate", chosen, values)
-    record = Record(folder, plain_config(config), command_of("evaluate", chosen, values))
+    record = Record(folder, plain_config(config), part_command("evaluate", chosen, values))
     folder.mkdir(parents=True)
     with composing(), accounted(record):
         refuse_misfits("evaluate", config, [f"{key}=" for key in values])

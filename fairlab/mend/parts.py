@@ -92,14 +92,14 @@ def train_part(given: Sequence[str], values: Mapping[str, Any], folder: Path) ->
     if kept_part(folder):
         return
     config = from_model(composed("train", given, values), [f"{key}=" for key in values])
-    record = Record(folder, plain_config(config), command_of("train", given, values))
+    record = Record(folder, plain_config(config), part_command("train", given, values))
     folder.mkdir(parents=True)
     with accounted(record):
         refuse_misfits("train", config, [f"{key}=" for key in values])
         do_work("train", config, train_model, record)
 
 
-def command_of(entry: str, chosen: Sequence[str], values: Mapping[str, Any]) -> str:
+def part_command(entry: str, chosen: Sequence[str], values: Mapping[str, Any]) -> str:
     """Return the command that repeats a part."""
     given = [f"{key}={written(value)}" for key, value in values.items() if value is not None]
     return shlex.join(["python", "-m", f"fairlab.{entry}", *chosen, *given])

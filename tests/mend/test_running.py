@@ -14,8 +14,8 @@ from fairlab.data.groups import read_groups
 from fairlab.mend import settings_in
 from fairlab.mend.encoder import SPLITS, prepared_groups
 from fairlab.mend.judging import MendJudgement
+from fairlab.mend.retraining import TRAININGS
 from fairlab.mend.running import KEYS, OF_CLASSIFIERS, OF_ENCODERS
-from fairlab.mend.training import TRAININGS
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
 
