@@ -20,6 +20,7 @@ from fairlab.checks.values import has_items
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows, rows_of_table
 from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant
+from fairlab.text.nested import cell_at
 from fairlab.types import FairlabError, Row
 
 MOST_LABELS = 100  # distinct values of a label column; more are scores or ids
@@ -147,9 +148,9 @@ def _groups_in(name: str, rows: Sequence[Row], column: str) -> list[str]:
 
 def _values(name: str, rows: Sequence[Row], column: str) -> list[Any]:
     known = rows[0].extra
-    if column not in known:
+    if column not in known and cell_at(known, column) is None:
         raise FairlabError(f"{name} has no column '{column}'; it has: {', '.join(map(str, known)) or 'no other'}")
-    return [row.extra.get(column) for row in rows]
+    return [cell_at(row.extra, column) for row in rows]
 
 
 def _column(name: str, rows: Sequence[Row], column: str) -> list[Any]:

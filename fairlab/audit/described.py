@@ -59,6 +59,12 @@ FLIPS = {
         ideal=0.0,
         headline=True,
     ),
+    "detectable_mean_change": _score(
+        "smallest detectable change of the score", "true change beyond the control found with a power of 80 %", low=0.0
+    ),
+    "detectable_score_shift": _score(
+        "smallest detectable shift of the score", "true shift found with a power of 80 %", low=0.0
+    ),
     "people": _percent("texts with people", "rows in which the lexicon finds a person of the axis"),
     "rewriter_error": _percent("wrong rewrites", "rewrites on the reading sheet that a person calls wrong", ideal=0.0),
 }

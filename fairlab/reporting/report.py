@@ -78,9 +78,10 @@ def name_of(record: Record) -> str:
 
 
 def _lead(record: Record) -> list[Block]:
-    """Return a description of the run, the verdict, and the notes to read first."""
+    """Return a description of the run, the verdict, and the notes to read first; an answer comes before them."""
     about = _about_training(record) if "method" in record.config else _about_evaluation(record)
-    return [*about, _verdict(record), *_heed(record)]
+    lead = [_verdict(record), *about] if record.provenance.get("answers") else [*about, _verdict(record)]
+    return [*lead, *_heed(record)]
 
 
 def _about_training(record: Record) -> list[Block]:
@@ -106,11 +107,13 @@ def _about_training(record: Record) -> list[Block]:
 
 
 def _about_evaluation(record: Record) -> list[Block]:
-    models = record.config.get("dataset") or record.config.get("model", "a model that the record does not name")
+    dataset, models = record.config.get("dataset"), record.config.get("model")
+    on = f" on {dataset}" if dataset and models else ""
+    models = models or dataset or "a model that the record does not name"
     names = ", ".join(map(str, models)) if isinstance(models, list) else models
     if isinstance(models, dict):
         names = ", ".join(f"{label} ({name})" for label, name in models.items())
-    return [Text(f"Measured without training: {names}; {record.status}.")]
+    return [Text(f"Measured without training: {names}{on}; {record.status}.")]
 
 
 def _verdict(record: Record) -> Verdict:
