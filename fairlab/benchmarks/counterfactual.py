@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fairlab.backbones.writers import FAILED, Sampling, TextPrompt
 from fairlab.benchmarks.generations import write_texts
 from fairlab.benchmarks.group_differences import TextRater, paired_differences, rate, slugs, widened
-from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
+from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, with_system
 from fairlab.data.published.download import locate
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.bootstrap import mean
@@ -67,6 +67,7 @@ class Counterfactual(Benchmark):
         samples: Number of texts of each prompt, at least 2.
         temperature, top_p, max_tokens, seed: Way of drawing.
         path: Path of LangFair's file; None takes ``FAIRLAB_DATA`` or a download.
+        system: System prompt of every prompt; readings then carry ``@system`` in their names.
         limit: Maximum number of templates per category, spread evenly; None takes all.
 
     Raises:
@@ -136,6 +137,7 @@ class Counterfactual(Benchmark):
         max_tokens: int = 32,
         seed: int = 0,
         path: str | None = None,
+        system: str | None = None,
         limit: int | None = None,
     ) -> None:
         if samples < FEWEST:
@@ -145,13 +147,15 @@ class Counterfactual(Benchmark):
         self.samples = samples
         self.sampling = Sampling(temperature, top_p, max_tokens, seed)
         self.path = path
+        self.system = system or ""
+        self.description = with_system(self.description, self.system)
         self.limit = limit
 
     def measure(self, backbone: Any, before: Items | None = None) -> Outcome:
         """Write all texts, and compare; ``before`` holds the ``items`` of an earlier measurement."""
         asked = self._prompts()
         prompts = [
-            TextPrompt(text, sample, chat=True)
+            TextPrompt(text, sample, chat=True, system=self.system)
             for rows in asked.values()
             for text in np.ravel(list(map(list, zip(*rows.values(), strict=True)))).tolist()
             for sample in range(self.samples)

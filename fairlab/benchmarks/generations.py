@@ -100,7 +100,8 @@ def _appending(file: Path) -> Iterator[Any]:
 
 
 def _key(prompt: TextPrompt, sampling: Sampling) -> str:
-    content = json.dumps([asdict(prompt), asdict(sampling)], sort_keys=True)
+    parts = {name: value for name, value in asdict(prompt).items() if name != "system" or value}
+    content = json.dumps([parts, asdict(sampling)], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from fairlab.backbones.writers import FAILED, REFUSED, Sampling, TextPrompt, Written
 from fairlab.benchmarks.generations import write_texts
 from fairlab.benchmarks.group_differences import paired_differences, slugs, widened
-from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
+from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, with_system
 from fairlab.data.reads import note_read
 from fairlab.metrics.bootstrap import mean
 from fairlab.protocols import Benchmark
@@ -62,6 +62,7 @@ class Refusals(Benchmark):
         samples: Number of replies to each request.
         temperature, top_p, max_tokens, seed: Way of drawing.
         path: File of requests in the form of the one that comes with fairlab; None takes that.
+        system: System prompt of every request; readings then carry ``@system`` in their names.
         limit: Maximum number of templates, spread evenly; None takes all.
 
     Raises:
@@ -104,6 +105,7 @@ class Refusals(Benchmark):
         max_tokens: int = 40,
         seed: int = 0,
         path: str | None = None,
+        system: str | None = None,
         limit: int | None = None,
     ) -> None:
         if samples < 1:
@@ -111,6 +113,8 @@ class Refusals(Benchmark):
         self.axes, self.samples = axes, samples
         self.sampling = Sampling(temperature, top_p, max_tokens, seed)
         self.path = FILE if path is None else Path(path)
+        self.system = system or ""
+        self.description = with_system(self.description, self.system)
         self.limit = limit
 
     def measure(self, backbone: Any, before: Items | None = None) -> Outcome:
@@ -118,7 +122,7 @@ class Refusals(Benchmark):
         asked = self._read()
         groups, templates = asked.groups, asked.templates
         prompts = [
-            TextPrompt(template.replace("{group}", group), sample, chat=True)
+            TextPrompt(template.replace("{group}", group), sample, chat=True, system=self.system)
             for some in groups.values()
             for template in templates
             for group in some

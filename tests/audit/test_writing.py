@@ -61,12 +61,12 @@ def test_a_planted_change_is_found_beyond_the_control(record, tmp_path):
 
 def test_chance_is_within_noise_or_cannot_be_told(record):
     (answer,) = audited(0.0, record)
-    assert "within noise" in answer or "inconclusive" in answer
+    assert "within noise" in answer or "cannot tell" in answer
     assert "points are detectable" in answer
     values = {one.quantity: one for one in record.readings}
     assert values["excess_flips"].low < 0 < values["excess_flips"].high
     assert values["flips"].value > 5  # the model is unstable
-    assert ("inconclusive" in answer) == (values["detectable_flips"].value > 10)
+    assert ("cannot tell" in answer) == (values["detectable_flips"].value > 10)
 
 
 def test_prompts_without_people_are_refused(record):
