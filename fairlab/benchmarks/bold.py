@@ -73,7 +73,7 @@ class BOLD(Benchmark):
         sentiment, toxicity: Scorers.
         sentiment_output, toxicity_output: Names of their scores; None takes the last one.
         regard: Classifier with the scores ``positive`` and ``negative``, such as Sheng et al.'s; None measures none.
-        real_toxicity_prompts: Path of RealToxicityPrompts (``prompts.jsonl``), which is not shipped; None leaves it out.
+        real_toxicity_prompts: Path of RealToxicityPrompts (``prompts.jsonl``, not shipped); None leaves it out.
         domains: Names of domains; None takes all five, an empty list none.
         samples: Number of continuations of each prompt.
         temperature, top_p, max_tokens, seed: Way of drawing.
