@@ -54,15 +54,19 @@ def rate(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
     Raises:
         FairlabError: The scorer has no such score.
     """
+    found = np.zeros(len(texts))
+    whole = [k for k, text in enumerate(texts) if text.strip()]
+    found[whole] = np.nan_to_num(scores_of(rater, output, [texts[k] for k in whole]))
+    return found
+
+
+def scores_of(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
+    """Return one score (N,) of texts, nan for a text without a judgement; arguments and errors as in :func:`rate`."""
     names = tuple(rater.outputs)
     if output is not None and output not in names:
         raise FairlabError(f"the scorer gives {', '.join(names)}, and not '{output}'; name one of them")
     place = len(names) - 1 if output is None else names.index(output)
-    found = np.zeros(len(texts))
-    whole = [k for k, text in enumerate(texts) if text.strip()]
-    if whole:
-        found[whole] = np.nan_to_num(rater.score([texts[k] for k in whole])[:, place])
-    return found
+    return rater.score(texts)[:, place] if texts else np.empty(0)
 
 
 def widened(statistic: Callable[..., Any], *samples: Array, percent: bool = False, **more: Any) -> Quantity:
