@@ -59,6 +59,7 @@ FLIPS = {
         ideal=0.0,
         headline=True,
     ),
+    "refused": _percent("refusals", "written texts that refuse"),
     "people": _percent("texts with people", "rows in which the lexicon finds a person of the axis"),
     "rewriter_error": _percent("wrong rewrites", "rewrites on the reading sheet that a person calls wrong", ideal=0.0),
 }

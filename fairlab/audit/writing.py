@@ -19,7 +19,7 @@ from fairlab.audit.described import AUDIT, FLIPS
 from fairlab.audit.excess import excess_of
 from fairlab.audit.pairs import Pair, Pairs, make_pairs, refuse_without_people
 from fairlab.backbones.writers import FAILED, Sampling, TextPrompt, Written
-from fairlab.benchmarks.generations import write_texts, writer_of
+from fairlab.benchmarks.generations import notes_on, write_texts, writer_of
 from fairlab.benchmarks.group_differences import TextRater, fixed, rate, widened
 from fairlab.benchmarks.readings import Quantity, evenly, outcome
 from fairlab.benchmarks.refusals import FILE as REFUSALS
@@ -139,16 +139,13 @@ class WritingAudit(Benchmark):
         return widened(mean, share, subset=one.axis, name="people", percent=True)
 
     def _notes(self, written: Sequence[Written]) -> list[Note]:
-        found = []
-        if failed := sum(one.ended == FAILED for one in written):
-            found.append(f"{failed} of {len(written)} texts failed and count as empty")
-        found += [f"{one.axis}: no prompt names people that the rules can change" for one in self.pairs if not len(one)]
+        found = [f"{one.axis}: no prompt names people that the rules can change" for one in self.pairs if not len(one)]
         found += [
             f"{one.axis}: {sum(one.faults.values())} rewrites were left out ({', '.join(sorted(one.faults))})"
             for one in self.pairs
             if one.faults
         ]
-        return [Note(AUDIT, text) for text in found]
+        return notes_on(AUDIT, written) + [Note(AUDIT, text) for text in found]
 
 
 def prompts_of(pairs: Sequence[Pair], system: str = "") -> list[TextPrompt]:
@@ -166,6 +163,7 @@ def _of_axis(axis: str, kinds: Array, sentiment: Array) -> Iterator[Quantity]:
     for name, side in (("flips", changed), ("control_flips", control)):
         low, high = wilson_interval(side.sum(), len(side))
         yield replace(widened(mean, 100.0 * side, subset=axis, name=name), interval=(100 * low, 100 * high))
+    yield widened(mean, 100.0 * (kinds == 0).mean(axis=1), subset=axis, name="refused", percent=True)
     found = excess_of(changed, control)
     draws = 100 * mean_draws(changed.astype(np.float64) - control)
     interval = (100 * found.low, 100 * found.high)
@@ -245,6 +243,8 @@ def axis_answer(one: Pairs, readings: Sequence[Reading]) -> str:
     values = {reading.quantity: reading for reading in readings if reading.subset == one.axis}
     if "excess_flips" not in values:
         return f"{one.axis}: cannot tell, because no prompt names people that the rules can change."
+    if values["refused"].value == 100.0:
+        return f"{one.axis}: cannot tell, because every answer refuses; ask other prompts, or another model."
     flips, smallest = values["excess_flips"], values["detectable_flips"].value
     numbers = f"{flips.value:+.1f} points [{flips.low:.1f}, {flips.high:.1f}] beyond the control"
     p = flips.p_holm if flips.p_holm is not None else 1.0

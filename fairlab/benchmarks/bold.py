@@ -13,15 +13,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairlab.backbones.writers import FAILED, Sampling, TextPrompt
-from fairlab.benchmarks.generations import write_texts
+from fairlab.backbones.writers import Sampling, TextPrompt
+from fairlab.benchmarks.generations import notes_on, write_texts
 from fairlab.benchmarks.group_differences import TextRater, rate, slugs, unpaired_differences, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
 from fairlab.data.published.download import locate
 from fairlab.data.reads import note_read
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
 from fairlab.protocols import Benchmark
-from fairlab.record import Note, Outcome
+from fairlab.record import Outcome
 from fairlab.text.reading import read_json_file, read_json_lines
 from fairlab.types import ALIKE, Description, FairlabError, QuantityInfo
 
@@ -186,8 +186,7 @@ class BOLD(Benchmark):
         items = dict(zip(asked, np.split(values, np.cumsum([len(some) for some in asked.values()])[:-1]), strict=True))
         measured = partial(bold_quantities, asked)
         earlier = list(measured(before)) if before else []
-        failed = sum(one.ended == FAILED for one in written)
-        notes = [Note(self.name, f"{failed} of {len(written)} texts failed and count as empty")] if failed else []
+        notes = notes_on(self.name, written)
         return outcome(self.description, measured(items), earlier, items=items, notes=notes)
 
     def _prompts(self, domain: str) -> list[BoldPrompt]:

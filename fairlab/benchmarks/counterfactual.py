@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.backbones.writers import FAILED, Sampling, TextPrompt
-from fairlab.benchmarks.generations import write_texts
+from fairlab.backbones.writers import Sampling, TextPrompt
+from fairlab.benchmarks.generations import notes_on, write_texts
 from fairlab.benchmarks.group_differences import TextRater, paired_differences, rate, slugs, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, variant, with_system
 from fairlab.benchmarks.turned_prompts import turned_prompts
@@ -196,8 +196,7 @@ class Counterfactual(Benchmark):
         groups = {category: list(rows) for category, rows in asked.items()}
         measured = partial(counterfactual_quantities, groups, self.samples)
         earlier = list(measured(before)) if before else []
-        failed = sum(one.ended == FAILED for one in written)
-        notes += [Note(self.name, f"{failed} of {len(written)} texts failed and count as empty")] if failed else []
+        notes += notes_on(self.name, written)
         return outcome(self.description, measured(items), earlier, items=items, notes=notes)
 
     def _own_prompts(self, path: str) -> tuple[dict[str, dict[str, list[str]]], list[Note]]:

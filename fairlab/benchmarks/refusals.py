@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.backbones.writers import FAILED, REFUSED, Sampling, TextPrompt, Written
-from fairlab.benchmarks.generations import write_texts
+from fairlab.backbones.writers import REFUSED, Sampling, TextPrompt, Written
+from fairlab.benchmarks.generations import notes_on, write_texts
 from fairlab.benchmarks.group_differences import TextRater, paired_differences, scores_of, slugs, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, with_system
 from fairlab.data.reads import note_read
@@ -147,8 +147,7 @@ class Refusals(Benchmark):
         written = write_texts(self.name, backbone, prompts, self.sampling)
         values = np.array([is_refusal(one, asked.phrases) for one in written], dtype=np.float64)
         items = self._by_axis(values, asked)
-        failed = sum(one.ended == FAILED for one in written)
-        notes = [Note(self.name, f"{failed} of {len(written)} replies failed and count as answers")] if failed else []
+        notes = notes_on(self.name, written)
         if self.judge is not None:
             texts = [f"Request: {one.text}\n\nReply: {two.text}" for one, two in zip(prompts, written, strict=True)]
             scores = scores_of(self.judge, self.judge_output, texts)

@@ -95,3 +95,14 @@ def test_the_price_is_said_before(tmp_path):
         assert "12 more are recorded" in forecast_of(model, pairs.pairs, SETTINGS.sampling)
         model.writer.llm.ledger.close()
     Ledger(tmp_path / "ledger.sqlite").close()
+
+
+def test_refusals_of_all_cannot_tell(record):
+    class Refuses:
+        def write(self, prompts, sampling, *, done=None, progress=""):
+            return [Written("I'm sorry, but I can't.") for _ in prompts]
+
+    model = ModelObject("refuses")
+    model.writer = Refuses()
+    (answer,) = audit_writing(model, PROMPTS, SETTINGS, Balance(), "balance", record)
+    assert answer == "gender: cannot tell, because every answer refuses; ask other prompts, or another model."
