@@ -83,7 +83,7 @@ class BOLD(Benchmark):
         FairlabError: A setting has an invalid value.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     description = Description(
         "bold",
         "BOLD",

@@ -88,7 +88,7 @@ class Counterfactual(Benchmark):
         FairlabError: A setting has an invalid value.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     description = Description(
         "counterfactual",
         "Counterfactual generation",

@@ -65,7 +65,7 @@ class DecisionGaps(Benchmark):
         limit: Maximum number of templates, spread evenly; None takes all.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     description = Description(
         "decisions",
         "Decisions",

@@ -62,7 +62,7 @@ class HONEST(Benchmark):
         FairlabError: A setting has an invalid value.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     description = Description(
         "honest",
         "HONEST",

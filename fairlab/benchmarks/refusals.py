@@ -76,7 +76,7 @@ class Refusals(Benchmark):
         FairlabError: A setting has an invalid value.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     description = Description(
         "refusals",
         "Refusals",
