@@ -1,17 +1,19 @@
-"""Table of the page on what language models write."""
+"""Tables of the page on what language models write."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.rendering import ideal, markdown, significant
 from fairlab.record import Record
 
 RECORDS = Path(__file__).parent / "records"
+DETECTABLE = "detectable_"
 
 
 def smollm2() -> str:
-    """Return the readings over all categories of every record."""
+    """Return the readings of BBQ over all categories, by likelihood and by chat."""
     rows = [
         [one.key, significant(one), one.unit, ideal(one), str(one.n)]
         for name in ("bbq_own", "bbq_chat")
@@ -21,4 +23,35 @@ def smollm2() -> str:
     return markdown(["reading", "value", "unit", "ideal", "n"], rows)
 
 
-PAGES = {"docs/writing.md": {"smollm2": smollm2}}
+def decisions() -> str:
+    """Return the differences of decisions, without and with a system prompt that asks for fairness."""
+    return differences(("decisions", "decisions_fair"))
+
+
+def texts() -> str:
+    """Return the differences between groups in written texts."""
+    return differences(("texts",))
+
+
+def audit() -> str:
+    """Return the readings of the audit of own prompts."""
+    found = Record.load(RECORDS / "audit").readings
+    rows = [[one.key, significant(one), one.unit, ideal(one), str(one.n)] for one in found]
+    return markdown(["reading", "value", "unit", "ideal", "n"], rows)
+
+
+def differences(names: Sequence[str]) -> str:
+    """Return the readings of records, each with the smallest difference that would have been found."""
+    rows = []
+    for name in names:
+        readings = Record.load(RECORDS / name).readings
+        smallest = {one.key: one.value for one in readings if one.quantity.startswith(DETECTABLE)}
+        for one in readings:
+            if one.quantity.startswith(DETECTABLE) or (one.ideal is None and one.subset != "all"):
+                continue
+            found = smallest.get(f"{one.benchmark}/{one.subset}/{DETECTABLE}{one.quantity}")
+            rows.append([one.key, significant(one), "" if found is None else f"{found:.3g}", one.unit, str(one.n)])
+    return markdown(["reading", "value", "smallest detectable", "unit", "n"], rows)
+
+
+PAGES = {"docs/writing.md": {"smollm2": smollm2, "decisions": decisions, "texts": texts, "audit": audit}}
