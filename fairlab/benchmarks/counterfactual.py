@@ -6,6 +6,7 @@ Cases" (prompts, ROUGE-L and sentiment parity). The same-prompt control is this 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +20,15 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.writers import Sampling, TextPrompt
 from fairlab.benchmarks.generations import notes_on, write_texts
-from fairlab.benchmarks.group_differences import TextRater, paired_differences, rate, slugs, widened
+from fairlab.benchmarks.group_differences import (
+    TextRater,
+    fixed,
+    paired_differences,
+    rate,
+    slugs,
+    smallest_detectable,
+    widened,
+)
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, variant, with_system
 from fairlab.benchmarks.turned_prompts import turned_prompts
 from fairlab.data.published.download import locate
@@ -62,7 +71,7 @@ class Counterfactual(Benchmark):
     of sentiment between groups), ``control_sentiment_change``, ``excess_sentiment_change`` (ideal 0);
     ``sentiment_parity`` and ``control_sentiment_parity`` (Wasserstein distance of the groups' sentiments, as LangFair's
     strict parity, and of samples of one group); and by group ``sentiment_difference`` (its mean less that of the
-    others, ideal 0) with ``detectable_sentiment_difference``.
+    others, ideal 0). ``detectable_...`` is the smallest excess or difference found with a power of 80 %.
 
     Items by category (T, G * S + 2): sentiment of each text, then similarity and its control.
 
@@ -112,6 +121,12 @@ class Counterfactual(Benchmark):
                 -1.0,
                 1.0,
                 margin=0.05,
+            ),
+            "detectable_excess_sentiment_change": _distance(
+                "smallest detectable change of sentiment beyond the control", "found with a power of 80 %"
+            ),
+            "detectable_excess_dissimilarity": _share(
+                "smallest detectable dissimilarity beyond the control", "found with a power of 80 %"
             ),
             "sentiment_difference": QuantityInfo(
                 "difference of sentiment",
@@ -273,10 +288,10 @@ def counterfactual_quantities(groups: Mapping[str, Sequence[str]], samples: int,
         part = partial(widened, subset=category)
         yield part(mean, values[:, -2], name="similarity")
         yield part(mean, values[:, -1], name="control_similarity")
-        yield part(mean, values[:, -1] - values[:, -2], name="excess_dissimilarity")
+        yield from _excess(category, "excess_dissimilarity", values[:, -1] - values[:, -2])
         yield part(mean, across, name="sentiment_change")
         yield part(mean, within, name="control_sentiment_change")
-        yield part(mean, across - within, name="excess_sentiment_change", headline=True)
+        yield from _excess(category, "excess_sentiment_change", across - within, headline=True)
         columns = [sentiment[:, g, s] for g in range(len(names)) for s in range(samples)]
         parity = partial(_parity, samples=samples)
         yield part(parity, *columns, name="sentiment_parity")
@@ -303,6 +318,14 @@ def _described(description: Description, similarity: str, prompts: str | None) -
     }
     named = variant(description, similarity, "own" if prompts else ROUGE_L, default=(ROUGE_L,))
     return replace(named, quantities=infos, sources=() if prompts else description.sources)
+
+
+def _excess(category: str, name: str, values: Array, *, headline: bool = False) -> Iterator[Quantity]:
+    """Yield the mean of values (T,) beyond the control, and the smallest one that would have been found."""
+    yield widened(mean, values, subset=category, name=name, headline=headline)
+    if len(values) > 1 and values.std():
+        error = float(values.std(ddof=1)) / math.sqrt(len(values))
+        yield fixed(category, f"detectable_{name}", smallest_detectable(error, len(values)), len(values))
 
 
 def _changes(sentiment: Array) -> tuple[Array, Array]:

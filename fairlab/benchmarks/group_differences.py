@@ -114,7 +114,7 @@ def paired_differences(
         yield found
         if len(difference) > 1 and difference.std():
             error = float(difference.std(ddof=1)) / math.sqrt(len(difference))
-            yield fixed(subset, f"detectable_{name}", _detectable(error, len(difference)), len(difference))
+            yield fixed(subset, f"detectable_{name}", smallest_detectable(error, len(difference)), len(difference))
 
 
 def unpaired_differences(
@@ -146,11 +146,11 @@ def unpaired_differences(
         interval = expanded_interval(own - other, *percentile_interval(draws), few)
         yield Quantity(subset, name, own - other, draws, int((members == group).sum()), interval=interval)
         if few > 1:
-            yield fixed(subset, f"detectable_{name}", _detectable(float(draws.std()), few), few)
+            yield fixed(subset, f"detectable_{name}", smallest_detectable(float(draws.std()), few), few)
 
 
-def _detectable(error: float, units: int) -> float:
-    """Return the true difference that a test at 5 % finds with a power of 80 %, from its standard error."""
+def smallest_detectable(error: float, units: int) -> float:
+    """Return the true difference that a test at 5 % finds with a power of 80 %, from the standard error over units."""
     from scipy.stats import t  # a second to import, which --help need not take
 
     return float(error * t.ppf([0.975, 0.8], units - 1).sum())
