@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.rendering import ideal, markdown, significant
@@ -25,12 +24,12 @@ def smollm2() -> str:
 
 def decisions() -> str:
     """Return the differences of decisions, without and with a system prompt that asks for fairness."""
-    return differences(("decisions", "decisions_fair"))
+    return differences("decisions")
 
 
 def texts() -> str:
     """Return the differences between groups in written texts."""
-    return differences(("texts",))
+    return differences("refusals", "counterfactual", "bold", "honest")
 
 
 def audit() -> str:
@@ -40,14 +39,15 @@ def audit() -> str:
     return markdown(["reading", "value", "unit", "ideal", "n"], rows)
 
 
-def differences(names: Sequence[str]) -> str:
-    """Return the readings of records, each with the smallest difference that would have been found."""
+def differences(*benchmarks: str) -> str:
+    """Return the readings of benchmarks, each with the smallest difference that would have been found."""
     rows = []
-    for name in names:
-        readings = Record.load(RECORDS / name).readings
+    for folder in ("smollm2", "smollm2_fair"):
+        readings = Record.load(RECORDS / folder).readings
         smallest = {one.key: one.value for one in readings if one.quantity.startswith(DETECTABLE)}
         for one in readings:
-            if one.quantity.startswith(DETECTABLE) or (one.ideal is None and one.subset != "all"):
+            shown = one.ideal is not None or one.subset == "all"
+            if one.benchmark.partition("@")[0] not in benchmarks or one.quantity.startswith(DETECTABLE) or not shown:
                 continue
             found = smallest.get(f"{one.benchmark}/{one.subset}/{DETECTABLE}{one.quantity}")
             rows.append([one.key, significant(one), "" if found is None else f"{found:.3g}", one.unit, str(one.n)])
