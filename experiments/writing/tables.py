@@ -23,7 +23,7 @@ def smollm2() -> str:
 
 
 def decisions() -> str:
-    """Return the differences of decisions, without and with a system prompt that asks for fairness."""
+    """Return the differences of decisions between groups."""
     return differences("decisions")
 
 
@@ -41,16 +41,15 @@ def audit() -> str:
 
 def differences(*benchmarks: str) -> str:
     """Return the readings of benchmarks, each with the smallest difference that would have been found."""
+    readings = Record.load(RECORDS / "smollm2").readings
+    smallest = {one.key: one.value for one in readings if one.quantity.startswith(DETECTABLE)}
     rows = []
-    for folder in ("smollm2", "smollm2_fair"):
-        readings = Record.load(RECORDS / folder).readings
-        smallest = {one.key: one.value for one in readings if one.quantity.startswith(DETECTABLE)}
-        for one in readings:
-            shown = one.ideal is not None or one.subset == "all"
-            if one.benchmark.partition("@")[0] not in benchmarks or one.quantity.startswith(DETECTABLE) or not shown:
-                continue
-            found = smallest.get(f"{one.benchmark}/{one.subset}/{DETECTABLE}{one.quantity}")
-            rows.append([one.key, significant(one), "" if found is None else f"{found:.3g}", one.unit, str(one.n)])
+    for one in readings:
+        shown = one.ideal is not None or one.subset == "all"
+        if one.benchmark not in benchmarks or one.quantity.startswith(DETECTABLE) or not shown:
+            continue
+        found = smallest.get(f"{one.benchmark}/{one.subset}/{DETECTABLE}{one.quantity}")
+        rows.append([one.key, significant(one), "" if found is None else f"{found:.3g}", one.unit, str(one.n)])
     return markdown(["reading", "value", "smallest detectable", "unit", "n"], rows)
 
 
