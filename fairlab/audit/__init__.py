@@ -69,6 +69,7 @@ def _writing(values: Mapping[str, Any], record: Record) -> None:
     record.provenance |= environment() | {"weights": model_facts(node)}
     settings = WritingSettings(
         **{name: values[name] for name in ("field", "axis", "mode", "limit", "seed")},
+        system=values["system"] or "",
         sampling=Sampling(values["temperature"], max_tokens=values["max_tokens"], seed=values["seed"]),
     )
     answers = audit_writing(model, values["prompts"], settings, built(values["scorer"]), values["output"], record)

@@ -59,6 +59,7 @@ TYPES: dict[str, Any] = {
     "port": Natural,
     "attributes": Sequence[str] | None,
     "limit": Count | None,
+    "system": str | None,
     "push": str | None,
     "ckpt": Name | None,
     "before": Name | None,
