@@ -18,11 +18,10 @@ from typing import Literal
 import numpy as np
 
 from fairlab.metrics.bootstrap import Z
-from fairlab.metrics.significance import holm
+from fairlab.metrics.significance import ALPHA, holm
 from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.exports.measured_model import model_given
 from fairlab.reporting.headlines import title
-from fairlab.reporting.summary import ALPHA
 from fairlab.reporting.tables.comparing import CHANGE, Place, Side, sides_of
 from fairlab.reporting.tables.grouping import identity, over_seeds, settings_of
 from fairlab.reporting.tables.marks import marks_beside
@@ -149,7 +148,8 @@ class PaperTable:
         digits = self._digits(place)
         text = f"{point.value:.{digits}f}"
         if self.spread == "interval":
-            text += f" [{point.low:.{digits}f}, {point.high:.{digits}f}]"
+            known = math.isfinite(point.low)
+            text += f" [{point.low:.{digits}f}, {point.high:.{digits}f}]" if known else " (two seeds)"
         elif self.spread == "deviation" and point.n > 1:
             text += f" ± {np.std(values, ddof=1):.{digits}f}"
         p = self.p_values.get((row.name, place), 1.0)

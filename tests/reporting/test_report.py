@@ -11,8 +11,9 @@ from fairlab.benchmarks.readings import outcome
 from fairlab.benchmarks.runner import add, adjusted
 from fairlab.record import NotRun, Reading, Record
 from fairlab.reporting import projections
+from fairlab.reporting.collapse import collapse_verdicts
 from fairlab.reporting.report import write_report
-from fairlab.reporting.summary import collapse_verdicts, summary_lines
+from fairlab.reporting.summary import summary_lines
 from tests.conftest import make_groups, row, write_rows
 
 

@@ -8,6 +8,7 @@ from fairlab.benchmarks.seat import SEAT
 from fairlab.metrics.bootstrap import folded_interval
 from fairlab.record import Note, Reading, Record
 from fairlab.reporting.questions import Shift, shifts, verdict
+from fairlab.reporting.summary import summary_lines
 from fairlab.reporting.verdicts import EVEN, FEW, OFF, OPEN, SIZE, reading_verdicts, summed_up
 from tests.reporting.test_questions import GAP, LIKE, shift
 
@@ -72,6 +73,17 @@ def test_few_items_give_neither_interval_nor_verdict(tmp_path):
     assert found.kind == FEW
     assert math.isnan(found.low)
     assert found.sentence.endswith("75, ideal 50: 8 items are too few for an interval or a verdict.")
+
+
+@pytest.mark.parametrize(("n", "kind"), [(8, FEW), (19, FEW), (20, OFF)])
+def test_a_mean_of_absolute_values_counts_the_items_of_its_parts(tmp_path, n, kind):
+    """Six tests over eight words each are no more than eight words: no interval, and no verdict."""
+    parts = [Reading("seat", str(k), "effect_size", 0.9, "", 0.0, n, 0.2, 1.6) for k in range(6)]
+    record = record_of(tmp_path, reading(SIZES, 0.9, 0.8, 1.4, 0.0, n=6, p=0.001), *parts)
+    assert kinds(record) == [kind]
+    (first, *_) = summary_lines(record)
+    assert ("too few for an interval" in first) == (kind == FEW)
+    assert ("(0.6..1.4)" in first) == (kind == OFF)
 
 
 def test_readings_of_one_model_are_adjusted_together(tmp_path):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations, islice
 from pathlib import Path
+from typing import Any
 
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import without_secrets
@@ -28,7 +29,6 @@ from fairlab.reporting.page import (
     Terms,
     Text,
     Verdict,
-    measured,
     page,
 )
 from fairlab.reporting.questions import by_question
@@ -99,7 +99,7 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
         Section("Not finished", [_unfinished(records, unread)]),
     ]
     content = [
-        {"settings": c.settings, "seeds": c.seeds, "readings": {key: asdict(p) for key, p in c.points.items()}}
+        {"settings": c.settings, "seeds": c.seeds, "readings": {key: _plain(p) for key, p in c.points.items()}}
         for c in choices
     ]
     write_whole(folder / "report.json", json.dumps(content, indent=1) + "\n")
@@ -108,6 +108,11 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
     made = page(f"fairlab: sweep {folder.name}", f"Sweep {folder.name}", lead, sections)
     write_whole(path, without_secrets(made))
     return path
+
+
+def _plain(point: Point) -> dict[str, Any]:
+    """Return a point for JSON, which has no nan: null for a bound that does not exist."""
+    return {name: None if value != value else value for name, value in asdict(point).items()}
 
 
 def _ordered(choices: Sequence[Choice]) -> Sequence[Choice]:
@@ -140,7 +145,7 @@ def _lead(
         if found := best(choices, key):
             first, alike = found
             point = first.points[key]
-            value = f"{_short(first)} with {point.value:.4g} [{point.low:.4g}, {point.high:.4g}]"
+            value = f"{_short(first)} with {point.value:.4g} {point.interval}".strip()
             others = f"; the intervals of {len(alike)} more overlap it" if alike else ", and no other interval overlaps"
             lines.append(f"{name}: nearest to {point.ideal:g} is {value}{others}.")
     notes = Counter(
@@ -209,11 +214,11 @@ def _row(
 
 def _shown(point: Point, *, nearest: bool = False) -> PageCell:
     sign, tone = ("▲ ", "better") if nearest else ("", "")
-    interval = f"[{point.low:.4g}, {point.high:.4g}]"
+    said = [point.interval] if point.interval else []
     if point.over_seeds is not None:
-        interval += f"\nseeds alone [{point.over_seeds[0]:.4g}, {point.over_seeds[1]:.4g}]"
-    interval += "".join(f"\n({mark})" for mark in point.marks)
-    return PageCell(f"{sign}{point.value:.4g}", interval, tone=tone)
+        said.append(f"seeds alone [{point.over_seeds[0]:.4g}, {point.over_seeds[1]:.4g}]")
+    said += [f"({mark})" for mark in point.marks]
+    return PageCell(f"{sign}{point.value:.4g}", "\n".join(said), tone=tone)
 
 
 def _short(choice: Choice) -> str:
@@ -258,7 +263,7 @@ def _nearest(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mappin
             point = first.points[key]
             names = ", ".join(map(_short, alike))
             told = PageCell(f"{len(alike)} others", folded=names) if len(alike) > FEW else names or "none"
-            value = measured(point.value, point.low, point.high)
+            value = PageCell(f"{point.value:.4g}", point.interval)
             rows.append([PageCell(name, hover=hover(shown[key])), f"{point.ideal:.4g}", _short(first), value, told])
     if not rows:
         return Section("Nearest to the ideal value", [Text("No reading has an ideal value.")])

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from fairlab.benchmarks.versions import definition, outdated
 from fairlab.checks.escapes import frame_of
 from fairlab.metrics.bootstrap import two_sided_p
-from fairlab.metrics.significance import holm
+from fairlab.metrics.significance import ALPHA, holm
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.tables.comparing import Place, Side, sides_of
 from fairlab.reporting.tables.grouping import identity, settings_of
@@ -38,7 +38,6 @@ from fairlab.types import FairlabError
 if TYPE_CHECKING:  # pandas takes a second to import
     import pandas
 
-ALPHA = 0.05
 NOTE = (
     "Mean ± standard deviation over seeds (number of seeds). Bold: the best, if it differs beyond chance from every "
     "other method, over items and seeds (p < 0.05, adjusted by Holm's method for all pairs of the column)."
