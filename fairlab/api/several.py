@@ -39,7 +39,9 @@ class Runs:
         return self.records[number]
 
     def __str__(self) -> str:
-        return "\n".join(f"{number}  {record.folder}  {record.status}" for number, record in enumerate(self.records))
+        return "\n".join(
+            f"{number}  {record.name or record.folder}  {record.status}" for number, record in enumerate(self.records)
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return one row per reading of each run, with the columns of :mod:`fairlab.reporting.tables.long_form`."""

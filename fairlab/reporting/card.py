@@ -41,7 +41,7 @@ def model_card(record: Record, licence: Licence = None) -> str:
     ]
     said = dict.fromkeys(f"- {title(r)} (`{key(r)}`): {meaning(r)}" for r in record.readings if meaning(r))
     pooling = f"Pooling: {backbone.get('pooling')}, normalised: {str(backbone.get('normalize')).lower()}, "
-    name = f"{backbone['name'].split('/')[-1]}, after {method['title']}"
+    name = record.name or f"{backbone['name'].split('/')[-1]}, after {method['title']}"
     lines = [
         "---",
         _head(record, name, licence),

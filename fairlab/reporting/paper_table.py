@@ -246,9 +246,11 @@ def _distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:
 
 
 def short_name(record: Record, side: Side) -> str:
-    """Return the short name of a model: its label, its method's, or the name of the model that was measured."""
+    """Return the short name of a model: its label, the run's name, its method's, or that of the model measured."""
     if side.phase not in ("", "after"):
         return side.phase
+    if record.name:
+        return record.name
     if method := record.provenance.get("method", {}).get("title"):
         found = SHORT.search(method)
         return found[1] if found else str(method)

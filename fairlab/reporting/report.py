@@ -73,8 +73,8 @@ def write_report(record: Record) -> Path:
 
 
 def name_of(record: Record) -> str:
-    """Return the name of a run: its folder, or the parent folder if the folder's name is a date or a number."""
-    return record.folder.parent.name if record.folder.name[:1].isdigit() else record.folder.name
+    """Return the name of a run: its own, its folder's, or the parent folder's if that is a date or a number."""
+    return record.name or (record.folder.parent.name if record.folder.name[:1].isdigit() else record.folder.name)
 
 
 def _lead(record: Record) -> list[Block]:

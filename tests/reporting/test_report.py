@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -102,8 +103,10 @@ def test_summary_lines(record):
     lines = summary_lines(record)
     assert lines[0].startswith("CCED gap, mine: ")
     assert "(-100%)" in lines[0]
-    assert lines[0].endswith(", n 12 [cced/mine/gap]")
-    assert lines[1].startswith("changed beyond chance: CCED gap, mine: -")
+    assert lines[0].endswith(", too few for an interval, n 12 [cced/mine/gap]")
+    assert not any(line.startswith("changed beyond chance") for line in lines)  # 12 items show nothing
+    record.comparisons = [replace(one, n=120) for one in record.comparisons]
+    assert summary_lines(record)[1].startswith("changed beyond chance: CCED gap, mine: -")
     assert lines.count("not run: stsb dev: no <data>") == 1
     assert "collapse" not in "".join(lines)
 

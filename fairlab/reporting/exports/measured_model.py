@@ -36,7 +36,9 @@ class MeasuredModel:
 
     @property
     def name(self) -> str:
-        """Name of the model; a trained one has the name of its run's folder as well."""
+        """Name of the model: the run's own, or the model's, to which a trained one adds the name of its folder."""
+        if self.record.name and self.phase in ("", "after"):
+            return self.record.name
         given = model_given(self.record)
         if isinstance(given, Mapping):
             given = given.get(self.phase)

@@ -140,14 +140,11 @@ def _lead(
     done = sum(record.status == "finished" for record in records)
     repeated = sum(choice.repeated for choice in choices)
     again = f" {repeated} of them do what another does with the same seed; the last counts." if repeated else ""
-    lines = [f"Best by validation{_told(one.of, ' of ')}: {_told(one.settings)}." for one in chosen]
-    for key, name in titles.items():
-        if found := best(choices, key):
-            first, alike = found
-            point = first.points[key]
-            value = f"{_short(first)} with {point.value:.4g} {point.interval}".strip()
-            others = f"; the intervals of {len(alike)} more overlap it" if alike else ", and no other interval overlaps"
-            lines.append(f"{name}: nearest to {point.ideal:g} is {value}{others}.")
+    lines = [f"{done} of {len(records)} runs finished.{again}"]
+    lines += [f"Best by validation{_told(one.of, ' of ')}: {_told(one.settings)}." for one in chosen]
+    found = [_nearest_said(choices, key, name) for key, name in titles.items()]
+    answers = [sentence for sentence in found if sentence]
+    lines += answers[1:]
     notes = Counter(
         text
         for record in records
@@ -161,7 +158,7 @@ def _lead(
         else []
     )
     return [
-        Verdict(f"{done} of {len(records)} runs finished.{again}", lines),
+        Verdict(answers[0] if answers else _no_answer(choices), lines),
         *heed,
         Text(
             "Values are means over seeds with 95 % intervals over items and seeds together; in small type, intervals "
@@ -172,10 +169,38 @@ def _lead(
     ]
 
 
+def _nearest_said(choices: Sequence[Choice], key: str, name: str) -> str:
+    """Return which settings are nearest to the ideal value, by how much, and whether chance could give that."""
+    if not (found := best(choices, key)):
+        return ""
+    first, alike = found
+    point = first.points[key]
+    said = f"{name}: nearest to {point.ideal:g} is {_short(first)} with {point.value:.4g} {point.interval}".strip()
+    others = [c for c in choices if c is not first and key in c.points]
+    if not others:
+        return f"{said}; no other settings were measured."
+    following = min(others, key=lambda choice: choice.points[key].distance)
+    by = following.points[key].distance - point.distance
+    following_said = f"{_short(following)} with {following.points[key].value:.4g}"
+    lead = f", {by:.3g} nearer than {following_said}" if by > 0 else f", while {following_said} is no sound model's"
+    if not alike:
+        return f"{said}{lead}, beyond chance: no other interval overlaps its own."
+    why = ", ".join(point.marks) or f"{len(alike)} of {len(others)} intervals overlap its own"
+    return f"{said}{lead}, which chance could give: {why}."
+
+
+def _no_answer(choices: Sequence[Choice]) -> str:
+    """Return why no settings are called nearest to an ideal value."""
+    if not choices:
+        return "No run finished, so no settings can be compared."
+    return "No settings can be called nearest to an ideal value: no sound model has a reading with one."
+
+
 def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> list[Block]:
     """Return readings by question and choice of settings, with a few columns per table."""
     settings = list(choices[0].settings) if choices else []
-    settings = settings if len(settings) <= MOST_SETTINGS else ["settings"]
+    called = any(choice.called for choice in choices)
+    settings = settings if len(settings) <= MOST_SETTINGS and not called else ["settings"]
     tops = {key: best(choices, key) for key in titles}
     blocks: list[Block] = []
     for question, keys in by_question(titles, shown.__getitem__).items():
@@ -203,7 +228,8 @@ def _chunks(keys: Sequence[str], most: int) -> Iterator[Sequence[str]]:
 def _row(
     choice: Choice, settings: Sequence[str], keys: Sequence[str], tops: Mapping[str, tuple[Choice, list[Choice]] | None]
 ) -> Row:
-    named = list(choice.settings.values()) if list(choice.settings) == settings else [_short(choice)]
+    own = list(choice.settings) == settings and not choice.called
+    named = list(choice.settings.values()) if own else [_short(choice)]
     cells: list[PageCell | str] = [*named, ", ".join(map(str, choice.seeds))]
     for key in keys:
         top = tops[key]
@@ -222,9 +248,9 @@ def _shown(point: Point, *, nearest: bool = False) -> PageCell:
 
 
 def _short(choice: Choice) -> str:
-    """Return the settings as overrides, without those that keep their default."""
+    """Return the name of the runs, else the settings as overrides, without those that keep their default."""
     said = {key: value for key, value in choice.settings.items() if value not in ("default", "none")}
-    return " ".join(f"{key}={value}" for key, value in said.items()) or choice.name
+    return choice.called or " ".join(f"{key}={value}" for key, value in said.items()) or choice.name
 
 
 def _told(settings: Mapping[str, str], before: str = "") -> str:

@@ -23,9 +23,9 @@ from fairlab.reporting.verdicts import corrected_interval
 from fairlab.types import FairlabError
 
 # Overrides that say where and how a run was done, or which of several equal runs it is.
-NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|seed)=)")
+NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|seed|name)=)")
 # Parts of a configuration that say where, how or with which seed a run was done; and settings that inherit the seed.
-BESIDES = {"seed", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
+BESIDES = {"seed", "name", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
 CONTENT = {"data.path": "data", "backbone.name": "weights"}  # paths, and the provenance of their content
 FEW_ITEMS = "too few items to conclude from"
 FEWEST_SEEDS = 3  # seeds below which no interval over seeds and items covers as it should
@@ -91,9 +91,15 @@ class Choice:
     runs: tuple[Record, ...] = ()
 
     @property
+    def called(self) -> str:
+        """Name that a person gave to all its runs; empty if they have none, or several."""
+        names = {record.name for record in self.runs}
+        return names.pop() if len(names) == 1 else ""
+
+    @property
     def name(self) -> str:
-        """The settings as overrides."""
-        return " ".join(f"{key}={value}" for key, value in self.settings.items()) or "all runs"
+        """The name that a person gave to the runs, else the settings as overrides."""
+        return self.called or " ".join(f"{key}={value}" for key, value in self.settings.items()) or "all runs"
 
 
 def records_below(folder: Path) -> list[Record]:

@@ -16,6 +16,7 @@ of a version other than the current one are marked.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -182,8 +183,11 @@ def method_table(records: Sequence[Record], readings: Sequence[str] | None = Non
             label = "" if side.phase == "after" else side.phase
             key = (label, *(f"{name}={value}" for name, value in sorted(identity(record).items())))
             grouped.setdefault(key, {})[record.config.get("seed")] = side
-            names[key] = " ".join([*([label] if label else []), *(f"{k}={v}" for k, v in settings.items())]) or "model"
+            said = [record.name] if record.name else [f"{k}={v}" for k, v in settings.items()]
+            names[key] = " ".join([*([label] if label else []), *said]) or "model"
     places = wanted([side for by_seed in grouped.values() for side in by_seed.values()], readings)
+    several = Counter(names.values())
+    names = {key: name if several[name] == 1 else " ".join([name, *key[1:]]) for key, name in names.items()}
     cells = {names[key]: measured_row(by_seed, places) for key, by_seed in grouped.items()}
     tested = {place: pairwise({n: row[place] for n, row in cells.items() if place in row}) for place in places}
     return MethodTable(cells, tested, {place: "/".join(place) for place in places})

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -128,14 +129,18 @@ def browse(folders: Sequence[Path]) -> Browser:
         found = records_below(folder)
         records += found
         above = f"{folder.name}/" if len(folders) > 1 else ""
-        names += [f"{above}{_name(record, folder)}" for record in found]
+        called = Counter(record.name for record in found)
+        names += [f"{above}{_name(record, folder, alone=called[record.name] == 1)}" for record in found]
     return Browser(records, [folders[0].resolve().name if name == "." else name for name in names])
 
 
-def _name(record: Record, folder: Path) -> str:
-    """Return a run's place below the folder; of a single file, its name."""
+def _name(record: Record, folder: Path, *, alone: bool) -> str:
+    """Return a run's own name, with its place if it is not ``alone``; else its place, or the name of a single file."""
     place = record.folder.relative_to(folder)
-    return folder.name if str(place) == "." and results_file(record) else str(place)
+    shown = folder.name if str(place) == "." and results_file(record) else str(place)
+    if record.name:
+        return record.name if alone else f"{record.name} ({shown})"
+    return shown
 
 
 def view_page(browser: Browser, *, served: bool) -> str:

@@ -174,5 +174,5 @@ def runs_below(folder: Path) -> list[str]:
     for record in records_below(folder):
         reading = next((one for one in reversed(record.readings) if one.headline), None)
         shown = f"  {reading.key} {reading.value:.4g} ({interval_text(record, reading)})" if reading else ""
-        found[str(record.folder)] = f"{record.status}{shown}"
+        found[f"{record.folder} ({record.name})" if record.name else str(record.folder)] = f"{record.status}{shown}"
     return lines_of(found)
