@@ -32,6 +32,7 @@ from fairlab.reporting.tables.marks import marks_beside
 from fairlab.types import KEPT
 
 OFF, EVEN, OPEN, SIZE, FEW = "off", "even", "open", "size", "few"
+WHOLE = ("", "all", "average")  # subsets of readings over all parts of a benchmark
 TOO_FEW = "too few for an interval"
 NOTE = (
     "Off the ideal value: p < 0.05, adjusted by Holm's method for all headline readings of the model, by the "
@@ -170,6 +171,8 @@ def _own_p(record: Record, reading: Reading) -> float:
         return reading.p
     place = (reading.phase, reading.benchmark)
     parts = [one for one in record.readings if (one.phase, one.benchmark) == place and one.p_holm is not None]
+    if reading.subset not in WHOLE:
+        parts = [one for one in parts if one.subset == reading.subset]
     return min((one.p_holm for one in parts if one.p_holm is not None), default=math.nan)
 
 

@@ -18,6 +18,7 @@ from fairlab.record import Reading, Record
 from fairlab.reporting.changes import hover
 from fairlab.reporting.charts import Estimates, Marks, Panel, figure, small_multiples
 from fairlab.reporting.headlines import title
+from fairlab.reporting.many_runs.answers import nearest_said, no_answer, plain_value, short_choice
 from fairlab.reporting.page import (
     Block,
     Heading,
@@ -42,7 +43,7 @@ NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
 MOST_PLOTTED = 8
 MOST_LINES = 40  # maximum number of settings in a panel
 FEW = 2  # maximum number of settings named in a cell; longer lists are folded
-MOST_COLUMNS = 6  # maximum number of settings and readings in a table; further readings go into another table
+MOST_COLUMNS = 5  # maximum number of settings and readings in a table; further readings go into another table
 MOST_SETTINGS = 2  # maximum number of settings with a column each; more settings share one column
 
 
@@ -142,7 +143,7 @@ def _lead(
     again = f" {repeated} of them do what another does with the same seed; the last counts." if repeated else ""
     lines = [f"{done} of {len(records)} runs finished.{again}"]
     lines += [f"Best by validation{_told(one.of, ' of ')}: {_told(one.settings)}." for one in chosen]
-    found = [_nearest_said(choices, key, name) for key, name in titles.items()]
+    found = [nearest_said(choices, key, name) for key, name in titles.items()]
     answers = [sentence for sentence in found if sentence]
     lines += answers[1:]
     notes = Counter(
@@ -158,7 +159,7 @@ def _lead(
         else []
     )
     return [
-        Verdict(answers[0] if answers else _no_answer(choices), lines),
+        Verdict(answers[0] if answers else no_answer(choices), lines),
         *heed,
         Text(
             "Values are means over seeds with 95 % intervals over items and seeds together; in small type, intervals "
@@ -167,33 +168,6 @@ def _lead(
             "note",
         ),
     ]
-
-
-def _nearest_said(choices: Sequence[Choice], key: str, name: str) -> str:
-    """Return which settings are nearest to the ideal value, by how much, and whether chance could give that."""
-    if not (found := best(choices, key)):
-        return ""
-    first, alike = found
-    point = first.points[key]
-    said = f"{name}: nearest to {point.ideal:g} is {_short(first)} with {point.value:.4g} {point.interval}".strip()
-    others = [c for c in choices if c is not first and key in c.points]
-    if not others:
-        return f"{said}; no other settings were measured."
-    following = min(others, key=lambda choice: choice.points[key].distance)
-    by = following.points[key].distance - point.distance
-    following_said = f"{_short(following)} with {following.points[key].value:.4g}"
-    lead = f", {by:.3g} nearer than {following_said}" if by > 0 else f", while {following_said} is no sound model's"
-    if not alike:
-        return f"{said}{lead}, beyond chance: no other interval overlaps its own."
-    why = ", ".join(point.marks) or f"{len(alike)} of {len(others)} intervals overlap its own"
-    return f"{said}{lead}, which chance could give: {why}."
-
-
-def _no_answer(choices: Sequence[Choice]) -> str:
-    """Return why no settings are called nearest to an ideal value."""
-    if not choices:
-        return "No run finished, so no settings can be compared."
-    return "No settings can be called nearest to an ideal value: no sound model has a reading with one."
 
 
 def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> list[Block]:
@@ -229,7 +203,7 @@ def _row(
     choice: Choice, settings: Sequence[str], keys: Sequence[str], tops: Mapping[str, tuple[Choice, list[Choice]] | None]
 ) -> Row:
     own = list(choice.settings) == settings and not choice.called
-    named = list(choice.settings.values()) if own else [_short(choice)]
+    named = [plain_value(key, value) for key, value in choice.settings.items()] if own else [short_choice(choice)]
     cells: list[PageCell | str] = [*named, ", ".join(map(str, choice.seeds))]
     for key in keys:
         top = tops[key]
@@ -245,12 +219,6 @@ def _shown(point: Point, *, nearest: bool = False) -> PageCell:
         said.append(f"seeds alone [{point.over_seeds[0]:.4g}, {point.over_seeds[1]:.4g}]")
     said += [f"({mark})" for mark in point.marks]
     return PageCell(f"{sign}{point.value:.4g}", "\n".join(said), tone=tone)
-
-
-def _short(choice: Choice) -> str:
-    """Return the name of the runs, else the settings as overrides, without those that keep their default."""
-    said = {key: value for key, value in choice.settings.items() if value not in ("default", "none")}
-    return choice.called or " ".join(f"{key}={value}" for key, value in said.items()) or choice.name
 
 
 def _told(settings: Mapping[str, str], before: str = "") -> str:
@@ -287,17 +255,19 @@ def _nearest(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mappin
         if found := best(choices, key):
             first, alike = found
             point = first.points[key]
-            names = ", ".join(map(_short, alike))
+            names = ", ".join(map(short_choice, alike))
             told = PageCell(f"{len(alike)} others", folded=names) if len(alike) > FEW else names or "none"
             value = PageCell(f"{point.value:.4g}", point.interval)
-            rows.append([PageCell(name, hover=hover(shown[key])), f"{point.ideal:.4g}", _short(first), value, told])
+            rows.append(
+                [PageCell(name, hover=hover(shown[key])), f"{point.ideal:.4g}", short_choice(first), value, told]
+            )
     if not rows:
         return Section("Nearest to the ideal value", [Text("No reading has an ideal value.")])
     note = (
         "The settings whose mean is nearest to the ideal value. The best of many settings is also lucky: it cannot "
         "be distinguished from the ones in the last column."
     )
-    header = ["what was measured", "ideal", "nearest settings", "value", "settings whose interval overlaps"]
+    header = ["what was measured", "ideal", "nearest settings", "value", "settings not told apart from it"]
     return Section("Nearest to the ideal value", [PageTable(header, rows), Text(note, "note")])
 
 
@@ -324,7 +294,7 @@ def _line(name: str, of_line: Sequence[Choice], setting: str, key: str, colour: 
     points = [choice.points[key] for choice in having]
     x = [float(choice.settings[setting]) for choice in having]
     low, high = [point.low for point in points], [point.high for point in points]
-    return Marks(name, x, [point.value for point in points], "both", colour, low, high, list(map(_short, having)))
+    return Marks(name, x, [point.value for point in points], "both", colour, low, high, list(map(short_choice, having)))
 
 
 def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
@@ -338,7 +308,7 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section
     for pair in pairs:
         points = [(choice.points[pair[0]].distance, choice.points[pair[1]].distance) for choice in choices]
         front = trade_off_front(points)
-        names = [_short(choice) for choice in choices]
+        names = [short_choice(choice) for choice in choices]
         x, y = zip(*points, strict=True)
         x_front, y_front = [x[k] for k in front], [y[k] for k in front]
         marks = [
@@ -375,7 +345,7 @@ def _side_by_side(choices: Sequence[Choice], titles: Mapping[str, str]) -> Secti
         points = [choice.points[key] for choice in having]
         if len(having) > 1:
             values, low, high = ([getattr(one, part) for one in points] for part in ("value", "low", "high"))
-            panels.append(Estimates(name, list(map(_short, having)), values, low, high, points[0].ideal))
+            panels.append(Estimates(name, list(map(short_choice, having)), values, low, high, points[0].ideal))
     if not panels:
         return None
     note = "Means with their 95 % intervals; dashed: the ideal value."

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fairlab.metrics.bootstrap import Z
 from fairlab.record import DATA, SAYS_NOTHING, Reading, Record
+from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.headlines import judging_rules
 from fairlab.reporting.tables.marks import CHANCE, UNTRAINED, marks_of_runs
 from fairlab.reporting.tables.runs import read_runs
@@ -27,6 +28,7 @@ NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|s
 # Parts of a configuration that say where, how or with which seed a run was done; and settings that inherit the seed.
 BESIDES = {"seed", "name", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
 CONTENT = {"data.path": "data", "backbone.name": "weights"}  # paths, and the provenance of their content
+COLLAPSED = "gap fell by collapse alone"
 FEW_ITEMS = "too few items to conclude from"
 FEWEST_SEEDS = 3  # seeds below which no interval over seeds and items covers as it should
 TWO_SEEDS = "two seeds, too few for an interval"
@@ -240,7 +242,11 @@ def _point(runs: Sequence[Record], key: str) -> Point | None:
     if point is None:
         return None
     few = any(math.isnan(corrected_interval(record, reading)[0]) for record, reading in found)
-    return replace(point, marks=marks_of_runs(found) + (FEW_ITEMS,) * few + (TWO_SEEDS,) * (point.n == 2))
+    collapsed = any(reading.key in collapsed_readings(record) for record, reading in found)
+    return replace(
+        point,
+        marks=marks_of_runs(found) + (COLLAPSED,) * collapsed + (FEW_ITEMS,) * few + (TWO_SEEDS,) * (point.n == 2),
+    )
 
 
 def _corrected(record: Record, reading: Reading, one: bool) -> Reading:
@@ -334,7 +340,12 @@ def _apart(first: Point, second: Point) -> bool:
 
 def spoiled(point: Point) -> bool:
     """Return whether a run of a point did not train, is at chance, or fails the check of its behaviour."""
-    return any(mark.startswith((UNTRAINED, CHANCE, SAYS_NOTHING)) for mark in point.marks)
+    return is_spoiled(point.marks)
+
+
+def is_spoiled(marks: Sequence[str]) -> bool:
+    """Return whether a mark says that a model did not train, is at chance, or fails the check of its behaviour."""
+    return any(mark.startswith((UNTRAINED, CHANCE, SAYS_NOTHING, COLLAPSED)) for mark in marks)
 
 
 def trade_off_front(points: Sequence[tuple[float, float]]) -> list[int]:

@@ -18,11 +18,12 @@ from typing import Any
 
 from fairlab.checks.redaction import without_secrets
 from fairlab.record import Comparison, Note, Reading, Record
+from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.headlines import key, meaning, title
 from fairlab.reporting.page import templates
 from fairlab.reporting.questions import question, shifts
-from fairlab.reporting.tables.grouping import NO_SETTING, records_below
-from fairlab.reporting.tables.marks import version_notes
+from fairlab.reporting.tables.grouping import NO_SETTING, is_spoiled, records_below
+from fairlab.reporting.tables.marks import marks_beside, version_notes
 from fairlab.reporting.tables.tool_records import results_file
 from fairlab.reporting.verdicts import corrected_interval
 from fairlab.reporting.view.items import ScoredItems, items_of
@@ -77,14 +78,15 @@ class Browser:
 
     def _run(self, record: Record, name: str) -> dict[str, Any]:
         """Return a run's row of the table: its description, and its headline readings by place among the terms."""
-        config = record.config
-        values = {}
+        config, collapsed = record.config, collapsed_readings(record)
+        values, spoiled = {}, []
         for reading in record.readings:
             place = self._term(reading)
             if reading.headline and reading.phase != "before":
-                values[f"{place}:{'' if reading.phase in ('', 'after') else reading.phase}"] = _numbers(
-                    reading.value, *corrected_interval(record, reading)
-                )
+                column = f"{place}:{'' if reading.phase in ('', 'after') else reading.phase}"
+                values[column] = _numbers(reading.value, *corrected_interval(record, reading))
+                if reading.key in collapsed or is_spoiled(marks_beside(record, reading)):
+                    spoiled.append(column)
         notes = list(dict.fromkeys(f"{note.benchmark}: {note.text}" for note in _notes(record) if not note.item))
         return {
             "name": name,
@@ -95,6 +97,7 @@ class Browser:
             "status": record.status + (f": {record.reason}" if record.reason else ""),
             "notes": notes,
             "values": values,
+            "spoiled": spoiled,
         }
 
     def _term(self, named: Reading | Comparison) -> int:
