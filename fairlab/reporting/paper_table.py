@@ -36,7 +36,7 @@ SPREADS = {
     "none": "",
 }
 STRONG = 0.01  # p-value of a double dagger
-UNSAID = ("default", "none", "")  # values of settings that a name leaves out
+UNSAID = ("default", "none", "None", "")  # values of settings that a name leaves out
 SHORT = re.compile(r"\(([^()]+)\)$")  # short name at the end of a method's title
 MOST = {"interval": 3, "deviation": 4, "none": 6}  # readings in one table; further ones go into another
 
@@ -234,7 +234,7 @@ def _setting(key: str, value: str) -> str:
     """Return a setting in short: a class by its name, any other value after the last part of its key."""
     if key.endswith("_target_"):
         return value.rpartition(".")[2]
-    return f"{key.rpartition('.')[2]} {value}"
+    return f"{key.rpartition('.')[2]} {value.rstrip('/').rpartition('/')[2] if key.endswith('path') else value}"
 
 
 def _distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:

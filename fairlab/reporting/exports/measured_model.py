@@ -68,7 +68,8 @@ class MeasuredModel:
 
 def model_given(record: Record) -> Any:
     """Return the model that a run was given: its name, names by label of several models, or None."""
-    return (record.config.get("backbone") or {}).get("name") or record.config.get("model")
+    backbone = record.config.get("backbone")
+    return (backbone.get("name") if isinstance(backbone, dict) else backbone) or record.config.get("model")
 
 
 def name_of_file(text: str) -> str:

@@ -30,6 +30,9 @@ class Printed:
     bold: bool = False
 
 
+LONGEST_NAME, NARROW = 30, r"p{0.3\linewidth}"  # characters of a row's name on one line, else a column that breaks it
+
+
 def markdown(header: Sequence[str], rows: Sequence[Sequence[Printed]]) -> str:
     r"""Return a table in GitHub's Markdown.
 
@@ -59,8 +62,9 @@ def latex(
         rows: Entries of each row, one per column.
         caption: Caption above the table; empty leaves it out.
         note: Note below the table in small type; empty leaves it out.
-        width: Number of characters after which the names of columns are broken; 0 for never.
+        width: Number of characters after which the names of columns are broken, and long names of rows; 0 for never.
     """
+    long = width and max((len(row[0].text) for row in rows), default=0) > LONGEST_NAME
     lines = [" & ".join(_stacked(name, width) for name in header), *(" & ".join(map(_set, row)) for row in rows)]
     return "\n".join(
         [
@@ -69,7 +73,7 @@ def latex(
             r"\centering",
             *([r"\footnotesize\setlength{\tabcolsep}{3pt}"] if width else []),
             *([rf"\caption{{{escaped(caption)}}}"] if caption else []),
-            rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
+            rf"\begin{{tabular}}{{{NARROW if long else 'l'}{'r' * (len(header) - 1)}}}",
             r"\toprule",
             rf"{lines[0]} \\",
             r"\midrule",
