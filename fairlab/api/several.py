@@ -13,6 +13,7 @@ from fairlab.api.results import Changes
 from fairlab.judge.verdicts import Judgement
 from fairlab.record import Record
 from fairlab.reporting.headlines import title
+from fairlab.reporting.tables.all_pairs import RunsCompared
 from fairlab.reporting.tables.comparing import sides_of
 from fairlab.reporting.tables.grouping import records_below
 from fairlab.reporting.tables.long_form import long_form, write_long_form
@@ -64,7 +65,7 @@ class Runs:
         titles = {place: title(reading) for side in sides for place, reading in side.readings.items()}
         return replace(table, titles={place: titles[place] for place in table.titles})
 
-    def compare(self, before: int | str | Path, after: int | str | Path) -> Changes | Judgement:
+    def compare(self, before: int | str | Path, after: int | str | Path) -> Changes | RunsCompared | Judgement:
         """Compare two of the runs, paired item by item.
 
         Args:

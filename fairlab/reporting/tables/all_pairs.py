@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -182,7 +182,7 @@ def compare_runs(sides: Sequence[Side], adjust: str = "holm") -> RunsCompared:
     if not pairs:
         raise FairlabError(left_out[0].removeprefix("not compared: ") if left_out else "no run has a headline reading")
     tested = [k for k, one in enumerate(pairs) if not math.isnan(one.p_adjusted)]
-    adjusted = ADJUSTMENTS[adjust][1]([pairs[k].p_adjusted for k in tested]) if tested else []
+    adjusted: Iterable[float] = ADJUSTMENTS[adjust][1]([pairs[k].p_adjusted for k in tested]) if tested else []
     for k, p in zip(tested, adjusted, strict=True):
         pairs[k] = replace(pairs[k], p_adjusted=float(p))
     marked = [f"{name}: {', '.join(marks)}" for name, side in named.items() if (marks := _marks(side))]
