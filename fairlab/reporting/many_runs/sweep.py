@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -41,6 +42,7 @@ from fairlab.types import FairlabError
 
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
 MOST_PLOTTED = 8
+LONGEST_LINE = 30  # letters of a line of a mark in a cell
 MOST_LINES = 40  # maximum number of settings in a panel
 FEW = 2  # maximum number of settings named in a cell; longer lists are folded
 MOST_COLUMNS = 5  # maximum number of settings and readings in a table; further readings go into another table
@@ -217,7 +219,7 @@ def _shown(point: Point, *, nearest: bool = False) -> PageCell:
     said = [point.interval] if point.interval else []
     if point.over_seeds is not None:
         said.append(f"seeds alone [{point.over_seeds[0]:.4g}, {point.over_seeds[1]:.4g}]")
-    said += [f"({mark})" for mark in point.marks]
+    said += [line for mark in point.marks for line in textwrap.wrap(f"({mark})", LONGEST_LINE)]
     return PageCell(f"{sign}{point.value:.4g}", "\n".join(said), tone=tone)
 
 
