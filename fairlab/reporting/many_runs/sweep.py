@@ -42,7 +42,7 @@ from fairlab.types import FairlabError
 
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
 MOST_PLOTTED = 8
-LONGEST_LINE = 30  # letters of a line of a mark in a cell
+LONGEST_LINE = 22  # letters of a line of a mark in a cell
 MOST_LINES = 40  # maximum number of settings in a panel
 FEW = 2  # maximum number of settings named in a cell; longer lists are folded
 MOST_COLUMNS = 5  # maximum number of settings and readings in a table; further readings go into another table
@@ -218,7 +218,7 @@ def _shown(point: Point, *, nearest: bool = False) -> PageCell:
     sign, tone = ("▲ ", "better") if nearest else ("", "")
     said = [point.interval] if point.interval else []
     if point.over_seeds is not None:
-        said.append(f"seeds alone [{point.over_seeds[0]:.4g}, {point.over_seeds[1]:.4g}]")
+        said.append(f"seeds alone\n[{point.over_seeds[0]:.4g}, {point.over_seeds[1]:.4g}]")
     said += [line for mark in point.marks for line in textwrap.wrap(f"({mark})", LONGEST_LINE)]
     return PageCell(f"{sign}{point.value:.4g}", "\n".join(said), tone=tone)
 

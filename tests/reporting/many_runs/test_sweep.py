@@ -209,7 +209,7 @@ def test_the_page_has_every_part(folder):
         assert f"<h2>{part}</h2>" in page
     assert "6 of 7 runs finished" in page
     assert '<td class="number">10</td><td>failed</td><td>no space</td>' in page
-    assert '<td class="number">2<small>[-0.07017, 4.07]\nseeds alone [-0.4841, 4.484]</small></td>' in page
+    assert '<td class="number">2<small>[-0.07017, 4.07]\nseeds alone\n[-0.4841, 4.484]</small></td>' in page
     assert '<td class="number">1.5<small>[0.4825, 2.517]</small></td>' in page  # two cannot be told from it
     (answer,) = re.findall(r'<div class="verdict"><p>(.*?)</p>', page)
     assert answer.startswith("CCED gap, mine: nearest to 0 is method.beta=2 with 1.5 [0.4825, 2.517], 0.5 nearer than ")
