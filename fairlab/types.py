@@ -302,8 +302,7 @@ class Description:
         infos = {name: info for name in quantities if (info := self.quantity(name)) is not None}
         return _not_at_default(self, SHOWN) | {
             "quantities": {
-                name: _not_at_default(info, [one.name for one in fields(info) if one.name not in RULES])
-                for name, info in infos.items()
+                name: _not_at_default(info, [one.name for one in fields(info)]) for name, info in infos.items()
             }
         }
 
@@ -329,7 +328,6 @@ class Description:
         return found
 
 
-RULES = ("margin", "folded")  # of judging a quantity; taken from the class, so that old records are judged alike
 SHOWN = ("title", "question", "topic", "subsets", "citation")  # fields of a description that readers of a record need
 
 

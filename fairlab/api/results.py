@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,10 +19,11 @@ from fairlab.files import (
     replaced_when_written,
 )
 from fairlab.record import Comparison, Note, NotRun, Reading, Record, values_in
-from fairlab.reporting.headlines import title
+from fairlab.reporting.headlines import few_compared, title
 from fairlab.reporting.summary import summary_lines
 from fairlab.reporting.tables.long_form import READING, long_form
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
+from fairlab.reporting.verdicts import TOO_FEW, corrected_interval
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # importing pandas takes a second
@@ -98,7 +100,7 @@ class Results:
         for row in self.record.table():
             first = next(iter(row.values()))
             if first.headline:
-                values = [_value(row[phase]) if phase in row else "" for phase in phases]
+                values = [_value(self.record, row[phase]) if phase in row else "" for phase in phases]
                 rows.append([Printed(text) for text in (title(first), *values, first.unit, str(first.n))])
         return ["", *(phase or "value" for phase in phases), "unit", "n"], rows
 
@@ -183,8 +185,9 @@ def copied(source: Path, folder: Path) -> Path:
     return folder
 
 
-def _value(reading: Reading) -> str:
-    return f"{reading.value:.4g} [{reading.low:.4g}, {reading.high:.4g}]"
+def _value(record: Record, reading: Reading) -> str:
+    low, high = corrected_interval(record, reading)
+    return f"{reading.value:.4g} " + (f"({TOO_FEW})" if math.isnan(low) else f"[{low:.4g}, {high:.4g}]")
 
 
 @dataclass(frozen=True)
@@ -220,12 +223,13 @@ class Changes:
         rows = [
             [
                 Printed(title(c)),
-                Printed(f"{c.difference:+.4g} [{c.low:+.4g}, {c.high:+.4g}]"),
+                Printed(f"{c.difference:+.4g} " + (f"({TOO_FEW})" if few else f"[{c.low:+.4g}, {c.high:+.4g}]")),
                 Printed(c.unit),
-                Printed("" if c.p_holm is None else f"{c.p_holm:.2g}"),
+                Printed("" if c.p_holm is None or few else f"{c.p_holm:.2g}"),
                 Printed(str(c.n)),
             ]
             for c in self.comparisons
             if c.headline
+            for few in [few_compared(c)]
         ]
         return ["", "difference", "unit", "p", "n"], rows

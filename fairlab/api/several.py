@@ -13,6 +13,7 @@ from fairlab.api.results import Changes
 from fairlab.judge.verdicts import Judgement
 from fairlab.record import Record
 from fairlab.reporting.headlines import title
+from fairlab.reporting.tables.all_pairs import RunsCompared
 from fairlab.reporting.tables.comparing import sides_of
 from fairlab.reporting.tables.grouping import records_below
 from fairlab.reporting.tables.long_form import long_form, write_long_form
@@ -43,7 +44,9 @@ class Runs:
             raise self._no_run(number) from error
 
     def __str__(self) -> str:
-        return "\n".join(f"{number}  {record.folder}  {record.status}" for number, record in enumerate(self.records))
+        return "\n".join(
+            f"{number}  {record.name or record.folder}  {record.status}" for number, record in enumerate(self.records)
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return one row per reading of each run, with the columns of :mod:`fairlab.reporting.tables.long_form`."""
@@ -69,7 +72,7 @@ class Runs:
         return replace(table, titles={place: titles[place] for place in table.titles})
 
     @checked
-    def compare(self, before: int | str | Path, after: int | str | Path) -> Changes | Judgement:
+    def compare(self, before: int | str | Path, after: int | str | Path) -> Changes | RunsCompared | Judgement:
         """Compare two of the runs, paired item by item.
 
         Args:

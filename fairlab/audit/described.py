@@ -10,7 +10,7 @@ from fairlab.types import ALIKE, Description, QuantityInfo
 AUDIT = "audit"
 _percent = partial(QuantityInfo, unit="%", low=0.0, high=100.0)
 _points = partial(QuantityInfo, unit="points", low=-100.0, high=100.0)
-_gap = partial(QuantityInfo, unit="points", ideal=0.0, low=0.0, high=100.0)
+_gap = partial(QuantityInfo, unit="points", ideal=0.0, low=0.0, high=100.0, folded=True)
 _score = partial(QuantityInfo, unit="score")
 
 FLIPS = {
@@ -84,7 +84,12 @@ GROUPS = {
     "detectable_*": _points("smallest detectable gap in {}", "true gap that is found with a power of 80 %", low=0.0),
     "mean_error": _score("mean error of the score", "score less the true score (0 is fair)", ideal=0.0),
     "mean_error_gap": _score(
-        "gap in mean error", "largest difference between two groups (0 is fair)", ideal=0.0, low=0.0, headline=True
+        "gap in mean error",
+        "largest difference between two groups (0 is fair)",
+        ideal=0.0,
+        low=0.0,
+        headline=True,
+        folded=True,
     ),
     "model_accuracy": _percent("accuracy", "rows that are labelled right, of all", ideal=100.0, useful=True),
 }

@@ -263,7 +263,7 @@ def _row(verdict: PairVerdict) -> dict[str, object]:
 
 def _lines(judgement: Judgement) -> list[str]:
     """Return what must be known before any number, then one paragraph per verdict, then ranks."""
-    letter = {run.name: _letters(k) for k, run in enumerate(judgement.runs)}
+    letter = {run.name: letters(k) for k, run in enumerate(judgement.runs)}
     lines = [f"{letter[run.name]}: {run.name} ({run.tool}; {run.place})" for run in judgement.runs]
     warned = [line for verdict in judgement.verdicts for line in _warnings(verdict, letter)]
     if judgement.skipped:
@@ -287,9 +287,9 @@ def _lines(judgement: Judgement) -> list[str]:
     return lines
 
 
-def _letters(place: int) -> str:
+def letters(place: int) -> str:
     """Return A to Z, then AA, AB and so on."""
-    return (_letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
+    return (letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
 
 
 def _warnings(verdict: PairVerdict, letter: Mapping[str, str]) -> list[str]:

@@ -14,6 +14,7 @@ from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.changes import hover, in_words, what_changed
+from fairlab.reporting.collapse import collapse_verdicts
 from fairlab.reporting.curves import training_curves
 from fairlab.reporting.db_index import data_bias
 from fairlab.reporting.headlines import benchmark_title, description, key, meaning, represents, title
@@ -39,9 +40,8 @@ from fairlab.reporting.questions import by_question, shifts, verdict
 from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.stages import stage_section
-from fairlab.reporting.summary import collapse_verdicts
 from fairlab.reporting.tables.marks import failed_models, marks_beside, said_of_training, training_notes
-from fairlab.reporting.verdicts import NOTE, corrected_interval, reading_verdicts, summed_up
+from fairlab.reporting.verdicts import NOTE, TOO_FEW, corrected_interval, reading_verdicts, summed_up
 
 PUBLISHED = Path(__file__).parent / "papers"
 MANY = 12  # number of rows above which a table is folded
@@ -73,8 +73,8 @@ def write_report(record: Record) -> Path:
 
 
 def name_of(record: Record) -> str:
-    """Return the name of a run: its folder, or the parent folder if the folder's name is a date or a number."""
-    return record.folder.parent.name if record.folder.name[:1].isdigit() else record.folder.name
+    """Return the name of a run: its own, its folder's, or the parent folder's if that is a date or a number."""
+    return record.name or (record.folder.parent.name if record.folder.name[:1].isdigit() else record.folder.name)
 
 
 def _lead(record: Record) -> list[Block]:
@@ -199,7 +199,7 @@ def _table(record: Record, rows: Sequence[Mapping[str, Reading]], phases: Sequen
 
 def _value(reading: Reading, record: Record) -> PageCell:
     low, high = corrected_interval(record, reading)
-    interval = "too few for an interval" if math.isnan(low) else f"[{low:.4g}, {high:.4g}]"
+    interval = TOO_FEW if math.isnan(low) else f"[{low:.4g}, {high:.4g}]"
     interval += "".join(f"\n({mark})" for mark in marks_beside(record, reading))
     if reading.p is not None:
         interval += f"\np {reading.p:.2g}" + (f" ({reading.p_holm:.2g})" if reading.p_holm is not None else "")

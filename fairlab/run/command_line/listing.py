@@ -168,10 +168,11 @@ def title_in(node: ast.ClassDef | ast.FunctionDef) -> str:
 def runs_below(folder: Path) -> list[str]:
     """Return a line per run: its folder, its status and its first headline reading."""
     from fairlab.reporting.tables.grouping import records_below
+    from fairlab.reporting.verdicts import interval_text
 
     found = {}
     for record in records_below(folder):
         reading = next((one for one in reversed(record.readings) if one.headline), None)
-        shown = f"  {reading.key} {reading.value:.4g} [{reading.low:.4g}, {reading.high:.4g}]" if reading else ""
-        found[str(record.folder)] = f"{record.status}{shown}"
+        shown = f"  {reading.key} {reading.value:.4g} ({interval_text(record, reading)})" if reading else ""
+        found[f"{record.folder} ({record.name})" if record.name else str(record.folder)] = f"{record.status}{shown}"
     return lines_of(found)

@@ -56,6 +56,7 @@ class Steps(TypedDict):
 
 TYPES: dict[str, Any] = {
     "seed": Seed,
+    "name": Name | None,
     "port": Natural,
     "attributes": Sequence[str] | None,
     "limit": Count | None,
