@@ -154,7 +154,7 @@ class Training:
 
 
 def rehearse_training(config: DictConfig) -> None:
-    """Build what :func:`work` builds before its first step, in a temporary folder; see ``dry_run``.
+    """Build everything that :func:`work` builds before its first step, in a temporary folder; see ``dry_run``.
 
     Data that an augmentation writes first, and prepared text, are not written, and loggers are not started.
 

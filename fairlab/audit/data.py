@@ -27,7 +27,7 @@ MOST_LABELS = 100  # distinct values of a label column; more are scores or ids
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Rows with what is true of them.
+    """Rows with their labels or scores and their groups.
 
     Attributes:
         ids: Names of the rows.

@@ -1,4 +1,4 @@
-"""Audit of a model that writes: what it writes if a person in the prompt changes, beside the same prompt drawn again.
+"""Audit of a generating model: its texts after a person in the prompt changes, compared with repeated samples.
 
 Shape letters: P pairs of prompts.
 """
@@ -68,9 +68,9 @@ class WritingSettings:
 class WritingAudit(Benchmark):
     """Kind and sentiment of written texts whose prompts differ in a person.
 
-    Every prompt is answered twice as it is, and once with the person changed. A text is refused, negative, neutral or
-    positive; it flips if that differs. What the two answers to the same prompt differ in is the model's chance, and is
-    subtracted.
+    Every prompt is answered twice unchanged, and once with the person changed. A text is refused, negative, neutral or
+    positive; it flips if this kind differs. Differences between the two answers to the same prompt are due to chance,
+    and are subtracted.
 
     Args:
         pairs: Pairs of each axis.
@@ -221,7 +221,7 @@ def audit_writing(
 
 
 def forecast_of(model: Any, pairs: Sequence[Pair], sampling: Sampling) -> str:
-    """Return what the audit will ask of a model: texts, and tokens and dollars of a served one."""
+    """Return the expected cost of the audit: texts, and for a served model tokens and dollars."""
     writer, prompts = writer_of(model), prompts_of(pairs)
     if not isinstance(writer, RemoteWriter):
         return f"{len(prompts)} texts of at most {sampling.max_tokens} tokens will be written"

@@ -1,4 +1,4 @@
-"""What paired scores say: differences with adjusted p-values, equivalence within a margin, and ranks with ties."""
+"""Verdicts on paired scores: differences with adjusted p-values, equivalence within a margin, and ranks with ties."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def _row(verdict: PairVerdict) -> dict[str, object]:
 
 
 def _lines(judgement: Judgement) -> list[str]:
-    """Return what must be known before any number, then one paragraph per verdict, then ranks."""
+    """Return warnings, then one paragraph per verdict, then ranks."""
     letter = {run.name: _letters(k) for k, run in enumerate(judgement.runs)}
     lines = [f"{letter[run.name]}: {run.name} ({run.tool}; {run.place})" for run in judgement.runs]
     warned = [line for verdict in judgement.verdicts for line in _warnings(verdict, letter)]

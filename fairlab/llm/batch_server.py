@@ -237,7 +237,7 @@ class BatchServer(Server):
         lost: type[FairlabError] = FairlabError,
         **content: Any,
     ) -> Answer:
-        """Return the server's response, after retries of what the network or the server lost.
+        """Return the server's response, and retry requests that the network or the server lost.
 
         Raises:
             FairlabError: As ``lost``, if every retry was lost, or if the response is too long.

@@ -1,4 +1,4 @@
-"""What to cite of runs, as BibTeX, and how they were made, as a paragraph of a paper's appendix."""
+"""Citations of runs as BibTeX, and a paragraph on how they were made, for a paper's appendix."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def find_target(groups: list[list[str]], stereotyped: list[str], unknown: int) -
     woman or girl to ``F``.
 
     Args:
-        groups: What the file says of each answer's person.
+        groups: Groups of each answer's person, as given in the file.
         stereotyped: Stereotyped groups of the item.
         unknown: Position of the answer that names nobody.
 

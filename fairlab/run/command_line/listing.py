@@ -101,7 +101,7 @@ def quantities_of(benchmark: str) -> list[str]:
 
 
 def told(file: Path) -> str:
-    """Return what a choice is: what its class says, the comment that its file begins with, or the choice it stands for.
+    """Return a choice's description: its class's, the first comment of its file, or the choice that it refers to.
 
     A benchmark's description comes first, then the comment.
     """
