@@ -120,7 +120,7 @@ def labelled(
         rows: Rows with text.
         label: Column of the label or score; or several columns, each of which holds 0 or 1 for a label of its name.
         group: Column of the group, or several columns, whose pairs are intersected too; None if there is none.
-        labels: Names of the model's labels, in the order of its outputs; empty takes those of the data.
+        labels: Names of the model's labels, in the order of its outputs; empty takes the labels of the data.
         kind: Kind of the model's outputs, or None if the data decides.
 
     Raises:

@@ -82,7 +82,7 @@ def own_task(
         path: path or name of the rows.
         field: column of the text, or two columns for pairs of texts.
         label: column of the label or score.
-        labels: names of the labels; None takes those of the column, and an empty list reads scores.
+        labels: names of the labels; None takes the labels of the column, and an empty list reads scores.
 
     Raises:
         FairlabError: The file is missing, a row lacks text or label, there are more than two fields, or the labels are

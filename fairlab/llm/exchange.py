@@ -28,7 +28,7 @@ LONGEST_WAIT = 120.0  # seconds; a call is not retried if the server requests a 
 
 
 class StillAtWork(FairlabError):
-    """Error of a run that ends while its calls go on at the server, where the next run collects their answers."""
+    """Error of a run that ends while the server still processes its calls; the next run collects the answers."""
 
 
 class ExchangeOutcome(StrEnum):

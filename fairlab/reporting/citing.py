@@ -123,7 +123,7 @@ def _versions(records: Sequence[Record]) -> list[str]:
 def methods_paragraph(records: Sequence[Record]) -> str:
     """Return LaTeX of how runs were made and judged, with their command lines, for an appendix.
 
-    Runs that differ only in their seed are told once.
+    Runs that differ only in their seed are described once.
     """
     grouped: dict[tuple[tuple[str, str], ...], list[Record]] = {}
     for record in records:

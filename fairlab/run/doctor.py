@@ -1,6 +1,6 @@
 """``fairlab doctor``: installed packages, data and models, and the missing ones.
 
-It reads this installation and starts nothing: packages of each extra, devices, benchmark data, models, disk space. No
+It only reads this installation: packages of each extra, devices, benchmark data, models, disk space. No
 host is asked.
 """
 

@@ -156,7 +156,7 @@ def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None =
     Args:
         entry: Name of the entry point, such as ``train``.
         config: Composed configuration.
-        given: Overrides of the command; None takes those of the running Hydra job.
+        given: Overrides of the command; None takes the overrides of the running Hydra job.
 
     Raises:
         FairlabError: a value is missing or does not fit; the sentence names its key and a fitting value.
