@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parents[2]
 LONGEST = 140  # characters of a line's words
 HELP = """fairlab ls [KIND] [NAME]
 
-Lists what can be chosen of a kind, with a line on each; without a kind, the kinds there are.
+Lists the choices of a kind, with a line on each; without a kind, all kinds.
 
 Examples
   fairlab ls benchmarks

@@ -263,6 +263,6 @@ def refuse_other_data(target: Any) -> None:
     asked = [name for name in vars(TrainingData) if not name.startswith("_")]
     if missing := [name for name in asked if not hasattr(target, name)]:
         raise FairlabError(
-            f"data={target.__name__} lacks what a run asks of its data: {', '.join(missing)}; derive it from "
+            f"data={target.__name__} lacks parts that a run needs of its data: {', '.join(missing)}; derive it from "
             "fairlab.data.batch_stream.Streamed, or from fairlab.protocols.TrainingData and LightningDataModule"
         )

@@ -109,5 +109,5 @@ class Plain(lightning.LightningDataModule):
 
 def test_a_plain_data_module_is_told_what_it_lacks():
     config = composed("train", [*CCD, f"data._target_={__name__}.Plain"], {})
-    with pytest.raises(FairlabError, match=r"data=Plain lacks what a run asks of its data: .*total_batches"):
+    with pytest.raises(FairlabError, match=r"data=Plain lacks parts that a run needs of its data: .*total_batches"):
         refuse_misfits("train", config)
