@@ -131,9 +131,7 @@ class Razor(Planned):
     """
 
     title = "rewriting of shortcuts (RAZOR)"
-    limits = (
-        "Distances of an embedding decide which texts are shortcuts; a rewrite may lose its label."
-    )
+    limits = "Distances of an embedding decide which texts are shortcuts; a rewrite may lose its label."
     citation = """@inproceedings{yang2025razor,
   title = {{RAZOR}: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting},
   author = {Yang, Shuo and Prenkaj, Bardh and Kasneci, Gjergji},
