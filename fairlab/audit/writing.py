@@ -221,7 +221,7 @@ def audit_writing(
 
 
 def forecast_of(model: Any, pairs: Sequence[Pair], sampling: Sampling) -> str:
-    """Return the expected cost of the audit: texts, and for a served model tokens and dollars."""
+    """Return what the audit will ask of a model: texts, and tokens and dollars of a served one."""
     writer, prompts = writer_of(model), prompts_of(pairs)
     if not isinstance(writer, RemoteWriter):
         return f"{len(prompts)} texts of at most {sampling.max_tokens} tokens will be written"

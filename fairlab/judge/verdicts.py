@@ -262,7 +262,7 @@ def _row(verdict: PairVerdict) -> dict[str, object]:
 
 
 def _lines(judgement: Judgement) -> list[str]:
-    """Return warnings, then one paragraph per verdict, then ranks."""
+    """Return what must be known before any number, then one paragraph per verdict, then ranks."""
     letter = {run.name: _letters(k) for k, run in enumerate(judgement.runs)}
     lines = [f"{letter[run.name]}: {run.name} ({run.tool}; {run.place})" for run in judgement.runs]
     warned = [line for verdict in judgement.verdicts for line in _warnings(verdict, letter)]

@@ -134,7 +134,7 @@ def _lead(
     """Return the number of runs, the best settings per criterion, and the notes to read first."""
     done = sum(record.status == "finished" for record in records)
     repeated = sum(choice.repeated for choice in choices)
-    again = f" {repeated} of them repeat another run with the same seed; the last counts." if repeated else ""
+    again = f" {repeated} of them do what another does with the same seed; the last counts." if repeated else ""
     lines = [f"Best by validation{_told(one.of, ' of ')}: {_told(one.settings)}." for one in chosen]
     for key, name in titles.items():
         if found := best(choices, key):
