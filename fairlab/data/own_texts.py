@@ -76,7 +76,7 @@ class OwnTexts(LabelledTexts):
 def own_task(
     path: str, field: str | Sequence[str], label: str, labels: Sequence[str] | None = None
 ) -> tuple[Task, list[Example]]:
-    """Return the task that a user's file makes, and its examples in order.
+    """Return the task of a user's file, and its examples in order.
 
     Args:
         path: path or name of the rows.
