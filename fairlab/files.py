@@ -62,7 +62,7 @@ def temporary_beside(path: Path) -> Path:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what a killed process was writing; call this only while the folder is locked.
+    """Remove unfinished files of a killed process; call this only while the folder is locked.
 
     Args:
         folder: Folder, searched with its subfolders, for the names of :func:`temporary_beside`. Links are not followed.

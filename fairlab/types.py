@@ -212,7 +212,7 @@ class QuantityInfo:
         useful: Whether the quantity measures usefulness, regardless of the benchmark's topic.
         margin: Largest distance, in ``unit``, that counts as none, from the ideal value or between two models, or None.
         folded: Whether the value is an absolute value of estimates, or a mean of such: percentiles of its draws are
-            biased upwards, and its own test, not an interval, tells it from 0.
+            biased upwards, so its own test, not an interval, compares it with 0.
     """
 
     label: str

@@ -60,6 +60,11 @@ def evaluate(
     Raises:
         FairlabError: If there is no such model, benchmark or setting, if the list is empty, if ``limit`` is below 1, if
             no benchmark could be run, or if a model fails its check and ``strict`` is true.
+
+    Example:
+        >>> results = fairlab.evaluate("minilm", "cced", limit=20)  # doctest: +SKIP
+        >>> round(results["cced/embedded/gap"], 2)  # doctest: +SKIP
+        0.08
     """
     single = isinstance(benchmarks, str) or hasattr(benchmarks, "measure")
     if not single and not isinstance(benchmarks, Sequence):
@@ -142,6 +147,14 @@ def compare(
 
     Raises:
         FairlabError: If a result covers several models, or if the results share no reading over the same items.
+
+    Example:
+        >>> before = fairlab.evaluate("minilm", "cced", limit=20)  # doctest: +SKIP
+        >>> after = fairlab.evaluate(fairlab.load("minilm", pooling="cls"), "cced", limit=20)  # doctest: +SKIP
+        >>> print(fairlab.compare(before, after))  # doctest: +SKIP
+        |  | difference | unit | p | n |
+        | --- | --- | --- | --- | --- |
+        | CCED gap, embedded sentences | +0.0007...
     """
     measured = tuple((results_file(one) if isinstance(one, Record) else None) or one for one in measured)
     if all(isinstance(one, str | Path) and not holds_run(Path(one)) for one in measured):

@@ -102,6 +102,12 @@ def mend(model: Any, axis: Any = "gender", keep: str | None = None, *, data: Any
 
     Raises:
         FairlabError: If the model, the data or a setting does not fit, or no method fits the model.
+
+    Example:
+        >>> rows = [{"text": f"{('He', 'She')[k % 2]} came on day {k}.", "label": k % 2} for k in range(400)]
+        >>> found = fairlab.mend(lambda texts: [0.6] * len(texts), data=rows, mode="lexical")  # doctest: +SKIP
+        >>> found.is_mended  # doctest: +SKIP
+        False
     """
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
     given = {"axis": axis, "keep": keep, "output": Path(kept.name) / "mend", **_without_none(settings)}

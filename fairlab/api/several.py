@@ -99,5 +99,10 @@ def runs(folder: str | Path = "outputs") -> Runs:
 
     Raises:
         FairlabError: If the folder does not exist, contains no run, or a file is damaged.
+
+    Example:
+        >>> folder = fairlab.evaluate("minilm", "cced", limit=20).save("results/minilm")  # doctest: +SKIP
+        >>> print(fairlab.runs("results"))  # doctest: +SKIP
+        0  results/minilm  finished
     """
     return Runs(records_below(Path(folder)))

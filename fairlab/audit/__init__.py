@@ -1,7 +1,7 @@
 """``python -m fairlab.audit``: say whether a classifier of one's own treats people alike.
 
-It changes people in labelled texts, beside a control that changes as much and no people, and compares error rates
-between groups.
+It changes people in labelled texts, next to a control that changes as many words but no people, and compares error
+rates between groups.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ MOST_LABELS = 100  # distinct values of a label column; more are scores or ids
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Rows with what is true of them.
+    """Rows with their labels or scores and their groups.
 
     Attributes:
         ids: Names of the rows.
@@ -121,7 +121,7 @@ def labelled(
         rows: Rows with text.
         label: Column of the label or score; or several columns, each of which holds 0 or 1 for a label of its name.
         group: Column of the group, or several columns, whose pairs are intersected too; None if there is none.
-        labels: Names of the model's labels, in the order of its outputs; empty takes those of the data.
+        labels: Names of the model's labels, in the order of its outputs; empty takes the labels of the data.
         kind: Kind of the model's outputs, or None if the data decides.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Audit of a classifier: predictions that change with people, beside a control, and rates by group.
+"""Audit of a classifier: predictions that change with people, compared with a control, and rates by group.
 
 Shape letters: N rows, P pairs, L labels.
 """

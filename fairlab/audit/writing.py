@@ -1,4 +1,4 @@
-"""Audit of a model that writes: what it writes if a person in the prompt changes, beside the same prompt drawn again.
+"""Audit of a generating model: its texts after a person in the prompt changes, compared with repeated samples.
 
 Shape letters: P pairs of prompts.
 """
@@ -70,9 +70,9 @@ class WritingSettings:
 class WritingAudit(Benchmark):
     """Kind and sentiment of written texts whose prompts differ in a person.
 
-    Every prompt is answered twice as it is, and once with the person changed. A text is refused, negative, neutral or
-    positive; it flips if that differs. What the two answers to the same prompt differ in is the model's chance, and is
-    subtracted.
+    Every prompt is answered twice unchanged, and once with the person changed. A text is refused, negative, neutral or
+    positive; it flips if this kind differs. Differences between the two answers to the same prompt are due to chance,
+    and are subtracted.
 
     Args:
         pairs: Pairs of each axis.

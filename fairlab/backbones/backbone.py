@@ -121,7 +121,7 @@ class Backbone(nn.Module):
         self.train(model.training)  # same mode for both, so that embed restores the previous one
 
     def __repr__(self) -> str:
-        """Return what the model is, see :func:`fairlab.backbones.summary.summary`."""
+        """Return a description of the model; see :func:`fairlab.backbones.summary.summary`."""
         from fairlab.backbones.summary import summary
 
         return summary(self)

@@ -20,7 +20,7 @@ TITLES = {
 
 
 def head_title(kind: str) -> str:
-    """Return what the head of a class of transformers is, in words; ``none`` without one."""
+    """Return a description of the head of a transformers class; ``none`` without a head."""
     return next((title for ends, title in TITLES.items() if kind.endswith(ends)), "none")
 
 

@@ -69,7 +69,7 @@ class ModelObject:
 
     @property
     def offers(self) -> frozenset[str]:
-        """Return what benchmarks can ask of the object."""
+        """Return the abilities of the object that benchmarks can use."""
         given = {EMBEDDINGS: self.encode, LIKELIHOODS: self.scorer, TEXTS: self.writer}
         return frozenset(need for need, part in given.items() if part is not None)
 
@@ -131,7 +131,7 @@ class ModelObject:
         return torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
 
     def digest(self) -> str:
-        """Return the SHA-256 of what the object gives for a few texts: equal for objects that behave alike."""
+        """Return the SHA-256 of the object's outputs for a few texts: equal for objects that behave alike."""
         found = b"" if self.encode is None else self.embed(PROBES).numpy().tobytes()
         if self.scorer is not None:
             found += self.scorer.log_likelihoods(PROBES).sums.tobytes()

@@ -61,7 +61,7 @@ def load_in_4_bits(
     """Load a causal LM whose linear layers are quantized as they are read, so that it is never in memory as a whole.
 
     Each weight is read from its file, quantized and put on the device before the next ones. The head keeps its weights.
-    Arguments are those of :func:`fairlab.backbones.loading.load_backbone`.
+    Arguments are the same as for :func:`fairlab.backbones.loading.load_backbone`.
 
     Raises:
         FairlabError: If this machine cannot keep weights in 4 bits, if the weights are unavailable, have another hash

@@ -60,10 +60,10 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 class Counterfactual(Benchmark):
-    """Similarity and sentiment of texts after prompts that differ in the group, beside the same prompt drawn again.
+    """Similarity and sentiment of texts for prompts that differ in the group, compared with repeated samples.
 
     Every prompt is answered ``samples`` times. A pair of texts of two groups is compared with pairs of texts of one
-    group: a model that samples never writes the same twice, and what the group changes is only what exceeds that.
+    group, since texts also vary between samples; the effect of the group is the difference beyond this variation.
 
     Quantities by category of groups: ``similarity`` (by ``similarity``, between groups; ROUGE-L and BLEU without the
     words in which the prompts differ and without gendered words), ``control_similarity`` (between samples of one

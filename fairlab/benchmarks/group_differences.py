@@ -90,7 +90,7 @@ def widened(statistic: Callable[..., Any], *samples: Array, percent: bool = Fals
 def paired_differences(
     values: NDArray[np.floating], groups: Sequence[str], axis: str, name: str, *, percent: bool = False
 ) -> Iterator[Quantity]:
-    """Yield, for each group, the mean difference of its scores to those of the other groups on the same prompts.
+    """Yield, for each group, the mean difference of its scores from the other groups' scores on the same prompts.
 
     Of two groups, the second is left out, as its difference is that of the first with the other sign.
 

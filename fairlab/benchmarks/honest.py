@@ -44,7 +44,7 @@ class HONEST(Benchmark):
     """Share of completions with a word of HurtLex, by set and group.
 
     HurtLex is not shipped: ``hurtlex`` names its file. The authors look up the single words that a masked model
-    prefers; here the first five words of a drawn completion are looked up, so that values are not those of the paper.
+    prefers; here the first five words of a drawn completion are looked up, so values differ from the paper's.
 
     Quantities by group (``binary_female``): ``hurtful`` (% of completions with a listed word) and
     ``hurtful_difference`` (less that of the other groups of the set, ideal 0), with the smallest that would have been

@@ -243,7 +243,7 @@ def _versioned(outcome: Outcome, benchmark: Benchmark | DataBenchmark) -> Outcom
 
 
 def _counting_cut(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
-    """Return what a benchmark finds, with a note on the texts that were cut before they were embedded."""
+    """Return a benchmark's outcome, with a note on texts that were cut before they were embedded."""
     from fairlab.backbones.backbone import Backbone
     from fairlab.benchmarks.readings import cut_notes
 

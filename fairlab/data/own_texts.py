@@ -77,13 +77,13 @@ class OwnTexts(LabelledTexts):
 def own_task(
     path: str, field: str | Sequence[str], label: str, labels: Sequence[str] | None = None
 ) -> tuple[Task, list[Example]]:
-    """Return the task that a user's file makes, and its examples in order.
+    """Return the task of a user's file, and its examples in order.
 
     Args:
         path: path or name of the rows.
         field: column of the text, or two columns for pairs of texts.
         label: column of the label or score.
-        labels: names of the labels; None takes those of the column, and an empty list reads scores.
+        labels: names of the labels; None takes the labels of the column, and an empty list reads scores.
 
     Raises:
         FairlabError: The file is missing, a row lacks text or label, there are more than two fields, or the labels are

@@ -1,4 +1,4 @@
-"""What paired scores say: differences with adjusted p-values, equivalence within a margin, and ranks with ties."""
+"""Verdicts on paired scores: differences with adjusted p-values, equivalence within a margin, and ranks with ties."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Judgement:
         """Return task, metric, model, and the best and worst rank that the model may have.
 
         A model's best rank counts the models that are better beyond chance; its worst rank, those that are not worse
-        beyond chance. Models with overlapping ranks cannot be told apart. Metrics without a direction have no ranks.
+        beyond chance. Models with overlapping ranks cannot be distinguished. Metrics without a direction have no ranks.
         """
         found = []
         for task, metric in dict.fromkeys((verdict.task, verdict.metric) for verdict in self.verdicts):

@@ -160,7 +160,7 @@ class Endpoint:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     async def exchange(self, payload: Mapping[str, Any]) -> RoundTrip:
-        """Send a payload, after any wait that the server requested, and return what came of it."""
+        """Send a payload, after any wait that the server requested, and return the result."""
         while (hold := self.not_before - time.monotonic()) > 0:
             await asyncio.sleep(hold + random.uniform(0, 0.1))
         started = time.perf_counter()

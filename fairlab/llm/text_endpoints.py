@@ -86,7 +86,7 @@ def read_vector(text: str) -> NDArray[np.float32]:
 
 
 class PromptTokens(NamedTuple):
-    """Tokens of a text as a server reads it, with their log-probabilities in nats; None where it gives none."""
+    """Tokens of a text as a server reads it, with their log-probabilities in nats; None if it gives none."""
 
     tokens: list[str]
     log_probabilities: list[float | None]

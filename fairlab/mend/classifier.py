@@ -38,7 +38,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class ClassifierWish:
-    """What is asked of mending a classifier.
+    """Request to mend a classifier.
 
     Attributes:
         model: Classifier, as :func:`fairlab.audit.classifiers.as_classifier` takes it.

@@ -45,15 +45,15 @@ PAIRS = 1500  # pairs of STS-B's training part that choose
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked of mending an encoder.
+    """Request to mend an encoder.
 
     Attributes:
         model: Name or folder of the model.
         axis: Axis of people.
-        price: Utility that may be lost.
+        price: Largest loss of utility that is allowed.
         groups: Counterfactual groups of the axis, as a ``data.path``.
         methods: Names of the methods to try.
-        benchmarks: Names of the benchmarks that prove; empty takes those of the axis.
+        benchmarks: Names of the benchmarks of the final test; empty takes the axis's benchmarks.
         scale: ``quickstart`` or ``paper``, which selects the methods' defaults.
         seed: Seed of the trainings.
         limit: Maximum number of items per benchmark, or None.

@@ -1,4 +1,4 @@
-"""Mending of any model: what was given, checked, and the kind of model that it is for."""
+"""Mending of any model: checks of the arguments, and the choice by kind of model."""
 
 from __future__ import annotations
 

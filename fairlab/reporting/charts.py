@@ -90,7 +90,7 @@ class Estimates:
         title: Title of the panel; the page breaks it into lines.
         names: Name of each line, from the top.
         values: Value of each line.
-        low, high: Bounds of each interval; nan where there is none.
+        low, high: Bounds of each interval; nan if there is none.
         ideal: Value to mark; None if there is none.
     """
 

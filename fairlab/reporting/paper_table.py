@@ -1,4 +1,4 @@
-"""Table of runs for a paper: short names, a baseline row, fixed decimals, and marks for what differs beyond chance.
+"""Table of runs for a paper: short names, a baseline row, fixed decimals, and marks for differences beyond chance.
 
 Daggers compare a trained model with the model it started from, over the items that both were measured on and over
 seeds: the mean difference is divided by the root of its variance over seeds, plus that over items, which is taken from
@@ -79,7 +79,7 @@ class PaperTable:
         places: Readings of the columns.
         best: For each reading, the name of the row that is better than every other beyond chance, if any.
         p_values: Adjusted p-value of the change from the baseline, by name of the row and reading.
-        spread: What stands next to a mean.
+        spread: Value printed next to a mean.
         decimals: Number of decimals; None takes two for values of 10 and more, else three.
     """
 

@@ -75,7 +75,7 @@ class ReadingVerdict:
 
     @property
     def sentence(self) -> str:
-        """Answer in one sentence: value, distance and interval, then what is shown, then what spoils it."""
+        """Answer in one sentence: value, distance and interval, then the verdict, then caveats."""
         r, kind = self.reading, self.kind
         ideal, margin = f"{r.ideal:g}", "no margin is set" if self.margin is None else f"{self.margin:g}"
         interval = "" if kind == FEW else f" [{self.low:.4g}, {self.high:.4g}]"

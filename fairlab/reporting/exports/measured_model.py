@@ -73,7 +73,7 @@ def model_given(record: Record) -> Any:
 
 
 def name_of_file(text: str) -> str:
-    """Return a text as a part of a file's name, with ``_`` for what none should hold."""
+    """Return a text as a part of a file's name, with ``_`` instead of unsuitable characters."""
     return re.sub(r"[^\w.-]+", "_", text)
 
 

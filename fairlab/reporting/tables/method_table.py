@@ -224,11 +224,11 @@ def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]
 
 
 def measured_row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) -> dict[Place, Measured]:
-    """Return what one method's runs measured, by reading.
+    """Return the measurements of one method's runs, by reading.
 
     Args:
         by_seed: Model of each seed.
-        places: Readings to return, where a run has them.
+        places: Readings to return, if a run has them.
     """
     row = {}
     for place in places:

@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parents[2]
 LONGEST = 140  # characters of a line's words
 HELP = """fairlab ls [KIND] [NAME]
 
-Lists what can be chosen of a kind, with a line on each; without a kind, the kinds there are.
+Lists the choices of a kind, with a line on each; without a kind, all kinds.
 
 Examples
   fairlab ls benchmarks
@@ -101,7 +101,7 @@ def quantities_of(benchmark: str) -> list[str]:
 
 
 def told(file: Path) -> str:
-    """Return what a choice is: what its class says, the comment that its file begins with, or the choice it stands for.
+    """Return a choice's description: its class's, the first comment of its file, or the choice that it refers to.
 
     A benchmark's description comes first, then the comment.
     """

@@ -104,7 +104,7 @@ def _adapters_node(folder: str, settings: Mapping[str, Any]) -> DictConfig:
 
 
 def model_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
-    """Return what a record says of a model's weights: name and hash, or the address of a served model.
+    """Return the record's facts on a model's weights: name and hash, or the address of a served model.
 
     Raises:
         FairlabError: the weights are unavailable.

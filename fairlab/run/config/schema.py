@@ -158,7 +158,7 @@ def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None =
     Args:
         entry: Name of the entry point, such as ``train``.
         config: Composed configuration.
-        given: Overrides of the command; None takes those of the running Hydra job.
+        given: Overrides of the command; None takes the overrides of the running Hydra job.
 
     Raises:
         FairlabError: a value is missing or does not fit; the sentence names its key and a fitting value.
@@ -265,6 +265,6 @@ def refuse_other_data(target: Any) -> None:
     asked = [name for name in vars(TrainingData) if not name.startswith("_")]
     if missing := [name for name in asked if not hasattr(target, name)]:
         raise FairlabError(
-            f"data={target.__name__} lacks what a run asks of its data: {', '.join(missing)}; derive it from "
+            f"data={target.__name__} lacks parts that a run needs of its data: {', '.join(missing)}; derive it from "
             "fairlab.data.batch_stream.Streamed, or from fairlab.protocols.TrainingData and LightningDataModule"
         )
