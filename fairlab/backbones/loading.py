@@ -19,7 +19,7 @@ from fairlab.backbones.model_classes import model_class
 from fairlab.backbones.peft_folder import merge_peft_folder, refuse_other_base
 from fairlab.backbones.settings_files import settings_sha256
 from fairlab.backbones.tokenizers import LONGEST, in_range, load_tokenizer, readable_length, readable_positions
-from fairlab.backbones.trust import WEIGHTS, check_model_folder, loading, weights_files
+from fairlab.backbones.trust import OLD_WEIGHTS, WEIGHTS, check_model_folder, is_safe, loading, weights_files
 from fairlab.backbones.unread import unread_weights
 from fairlab.files import sha256
 from fairlab.types import FairlabError, Seed, missing_extra
@@ -175,7 +175,7 @@ def _load_model(
             folder,
             gguf_file=gguf,
             dtype=dtype,
-            use_safetensors=True,
+            use_safetensors=gguf is not None or is_safe(weights_files(folder)),  # others are read as numbers alone
             trust_remote_code=False,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # reported below, by name
@@ -313,7 +313,7 @@ def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
     folder = find_weights(settings["name"], **where)
     files = held_weights(folder, where["gguf"])
     if settings.get("pooling") == PUBLISHED:
-        files += sorted(folder.glob(f"*/{WEIGHTS}"))
+        files += sorted(file for name in (WEIGHTS, OLD_WEIGHTS) for file in folder.glob(f"*/{name}"))
     adapters = {key: settings[key] for key in ("adapters", "adapters_sha256") if settings.get("adapters")}
     if peft := settings.get("peft"):
         adapters = {"peft": peft, "peft_sha256": sha256(*sorted(Path(peft).glob("adapter_*")))}
@@ -322,7 +322,7 @@ def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def held_weights(folder: Path, gguf: str | None = None) -> list[Path]:
-    """Return the files that contain a model's weights: a GGUF file, or safetensors in one or more parts."""
+    """Return the files that contain a model's weights: a GGUF file, or one or more parts of another form."""
     return [folder / gguf] if gguf else weights_files(folder)
 
 

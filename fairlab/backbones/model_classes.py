@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlab.backbones.heads import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ
-from fairlab.backbones.trust import loading, weights_files
+from fairlab.backbones.trust import is_safe, loading, weights_files
+from fairlab.checks.tensor_archive import described_names
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -22,7 +23,7 @@ def model_class(config: PretrainedConfig, folder: Path, gguf: str | None) -> typ
     Args:
         config: Configuration of the checkpoint.
         folder: Folder of its weights.
-        gguf: Name of the GGUF file with the weights, or None for safetensors.
+        gguf: Name of the GGUF file with the weights, or None for safetensors or a file of ``torch.save``.
     """
     from transformers import (
         AutoModel,
@@ -56,8 +57,8 @@ def _next_sentence_head(files: Sequence[Path]) -> bool:
     """Return whether a checkpoint contains BERT's complete next-sentence head, and its masked-LM head."""
     from safetensors import safe_open
 
-    keys: list[str] = []
-    for file in files:
+    keys = [] if is_safe(files) else [key for file in files for key in described_names(file)]
+    for file in files if is_safe(files) else ():
         with loading(f"the weights {file}"), safe_open(file, framework="pt") as held:
             keys += held.keys()
     masked_lm = any(key.startswith("cls.predictions.") for key in keys)

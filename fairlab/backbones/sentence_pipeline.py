@@ -17,7 +17,7 @@ from sentence_transformers.sentence_transformer.modules import Dropout, LayerNor
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from fairlab.backbones.trust import sentence_modules
+from fairlab.backbones.trust import is_safe, sentence_modules, weights_files
 from fairlab.checks.foreign import read_object
 from fairlab.types import FairlabError
 
@@ -173,7 +173,7 @@ def _transformer(folder: Path, model: PreTrainedModel | None, dtype: torch.dtype
         def _load_model(self, *arguments: Any, **options: Any) -> PreTrainedModel:
             return super()._load_model(*arguments, **options) if model is None else model
 
-    settings = {"dtype": dtype, "use_safetensors": True}
+    settings = {"dtype": dtype, "use_safetensors": is_safe(weights_files(folder))}
     made = Given.load(str(folder), local_files_only=True, trust_remote_code=False, model_kwargs=settings)
     made.__class__ = Transformer  # identical to one except for how it was loaded, and saved as one
     return made

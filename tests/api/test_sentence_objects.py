@@ -90,7 +90,7 @@ def test_static_embeddings_are_measured_as_an_object(tokenizer):
         ),
         ("model_quantized.onnx", "weights for onnx"),
         ("openvino/openvino_model.xml", "weights for openvino"),
-        ("pytorch_model.bin", "pytorch_model.bin, which may run code; save the model again with save_pretrained"),
+        ("tf_model.h5", "tf_model.h5, which may run code; save the model again with save_pretrained"),
     ],
 )
 def test_a_folder_of_other_weights_names_the_remedy(file, message, folder, tmp_path):
