@@ -170,7 +170,13 @@ def _plain(model: Any) -> Any:
 
 def _object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
     """Wrap an object that encodes or scores texts, or a function, as a model; return None for any other object."""
-    from fairlab.backbones.foreign_objects import HarnessScorer, is_harness_model, is_mteb_encoder, mteb_encode
+    from fairlab.backbones.foreign_objects import (
+        HarnessScorer,
+        is_harness_model,
+        is_mteb_encoder,
+        limit_of,
+        mteb_encode,
+    )
     from fairlab.backbones.model_object import ModelObject
 
     encode, harness = getattr(model, "encode", None), is_harness_model(model)
@@ -184,8 +190,8 @@ def _object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
             raise FairlabError(f"{name} has no tok_encode, by which its tokens are counted; derive it from TemplateLM")
         return ModelObject(name, scorer=HarnessScorer(model, name))
     if is_mteb_encoder(model):
-        return ModelObject(name, mteb_encode(model))
-    return ModelObject(name, encode if callable(encode) else model)
+        return ModelObject(name, mteb_encode(model), limit=limit_of(model))
+    return ModelObject(name, encode if callable(encode) else model, limit=limit_of(model))
 
 
 def _object_name(model: Any) -> str:

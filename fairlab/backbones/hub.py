@@ -51,12 +51,10 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
     try:
         for names, pattern in FORMS.items() if file == WEIGHTS else [((file,), file)]:
             folder = Path(snapshot_download(name, revision=revision, allow_patterns=[*HUB_FILES, pattern]))
-            if any((folder / one).is_file() for one in names):
+            if any(next(folder.rglob(one), None) for one in names):  # static embeddings have a folder of their own
                 break
         else:
-            raise FairlabError(
-                f"{name} has no {file} at revision {revision or 'main'}; convert it to safetensors first"
-            )
+            raise FairlabError(f"{name} has no {file} at revision {revision or 'main'}; take one that has weights")
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise FairlabError(

@@ -21,6 +21,7 @@ from fairlab.backbones.settings_files import settings_sha256
 from fairlab.backbones.tokenizers import LONGEST, in_range, load_tokenizer, readable_length, readable_positions
 from fairlab.backbones.trust import OLD_WEIGHTS, WEIGHTS, check_model_folder, is_safe, loading, weights_files
 from fairlab.backbones.unread import unread_weights
+from fairlab.checks.foreign import read_object
 from fairlab.files import sha256
 from fairlab.types import FairlabError, Seed, missing_extra
 
@@ -299,8 +300,10 @@ def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> P
 
 
 def is_published(folder: Path) -> bool:
-    """Return whether sentence-transformers' files define how a folder's model embeds."""
-    return (folder / "modules.json").is_file()
+    """Return whether sentence-transformers' files define how a folder's model embeds; a CrossEncoder only scores."""
+    settings = folder / "config_sentence_transformers.json"
+    scores = settings.is_file() and read_object(settings).get("model_type") == "CrossEncoder"
+    return (folder / "modules.json").is_file() and not scores
 
 
 def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:

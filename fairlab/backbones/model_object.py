@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -35,6 +36,19 @@ def calling(name: str) -> Iterator[None]:
         raise CannotScore(f"{name} ends in an error of its own ({type(error).__name__}: {reason}); fix it") from error
 
 
+@dataclass(frozen=True)
+class Limit:
+    """Maximum length of a text that an object reads whole.
+
+    Attributes:
+        tokens: Maximum number of tokens, including special tokens and the object's own prompt.
+        count: Function from N texts to their N numbers of tokens before any is cut.
+    """
+
+    tokens: int
+    count: Callable[[list[str]], list[int]]
+
+
 class ModelObject:
     """Model that is measured by its embeddings, its likelihoods and the texts that it writes, whichever it gives.
 
@@ -45,8 +59,10 @@ class ModelObject:
         scorer: Scorer of the likelihood of texts, or None if the object does not score any.
         lacks: Reason why the object does not offer ``embeddings`` or ``token_log_probabilities``, if more is known than
             that it does not.
+        limit: Length at which the object cuts texts, or None if it is unknown.
 
     Attributes:
+        cut: Hashes of the texts that exceed ``limit``; a caller that counts them clears the set first.
         writer: Writer of texts, or None if the object writes none.
         gate: Result of the check of the object's behaviour, in words.
         on_first_embedding: Function that is called once, before the first text is embedded, or None.
@@ -58,12 +74,15 @@ class ModelObject:
         encode: Callable[[list[str]], Any] | None = None,
         scorer: TextScorer | None = None,
         lacks: Mapping[str, str] | None = None,
+        limit: Limit | None = None,
     ) -> None:
         self.name = name
         self.encode = encode
         self.scorer = scorer
         self.writer: Writer | None = None
         self.lacks = dict(lacks or {})
+        self.limit = limit
+        self.cut: set[int] = set()
         self.on_first_embedding: Callable[[ModelObject], object] | None = None
         self.gate = "not checked yet"
 
@@ -76,7 +95,9 @@ class ModelObject:
     def __repr__(self) -> str:
         """Return a short description of the object."""
         measured = {EMBEDDINGS: "embeddings", LIKELIHOODS: "likelihoods", TEXTS: "texts"}
-        cut = "\n  limit: its own; texts that it cuts are not counted" if EMBEDDINGS in self.offers else ""
+        own = "its own; texts that it cuts are not counted"
+        said = f"{self.limit.tokens} tokens a text; longer texts are cut and counted" if self.limit else own
+        cut = f"\n  limit: {said}" if EMBEDDINGS in self.offers else ""
         by = " and its ".join(word for need, word in measured.items() if need in self.offers)
         return f"{self.name}, measured by its {by}{'' if len(self.offers) > 1 else ' alone'}{cut}\n  gate: {self.gate}"
 
@@ -101,6 +122,9 @@ class ModelObject:
             check, self.on_first_embedding = self.on_first_embedding, None
             check(self)
         distinct = list(dict.fromkeys(texts))
+        if self.limit is not None and distinct:
+            counts = zip(distinct, self.limit.count(distinct), strict=True)
+            self.cut.update(hash(text) for text, count in counts if count > self.limit.tokens)
         parts = [self._vectors(distinct[k : k + AT_ONCE]) for k in range(0, len(distinct), AT_ONCE)]
         if len({part.shape[1] for part in parts}) > 1:
             raise CannotScore(f"{self.name} gives vectors of different lengths; make all of one length")

@@ -34,11 +34,15 @@ MODULES = {
     "sentence_transformers.sentence_transformer.modules.layer_norm.LayerNorm": "LayerNorm",
     "sentence_transformers.models.Dropout": "Dropout",
     "sentence_transformers.sentence_transformer.modules.dropout.Dropout": "Dropout",
+    "sentence_transformers.models.StaticEmbedding": "StaticEmbedding",
+    "sentence_transformers.sentence_transformer.modules.static_embedding.StaticEmbedding": "StaticEmbedding",
 }
 ACTIVATIONS = {
     "torch.nn.modules.linear.Identity",
     *(f"torch.nn.modules.activation.{name}" for name in ("GELU", "LeakyReLU", "ReLU", "Sigmoid", "SiLU", "Tanh")),
 }
+READERS = ("Transformer", "StaticEmbedding")  # modules that read texts
+WITH_WEIGHTS = ("Dense", "LayerNorm", "StaticEmbedding")
 # Permitted settings of the transformer; others could pass arguments to its loader, or name other folders.
 READING = {"max_seq_length", "do_lower_case", "transformer_task", "modality_config", "module_output_name"}
 EMBEDDING = {"method": "forward", "method_output_name": "last_hidden_state"}
@@ -215,6 +219,8 @@ def _other_weights(folder: Path) -> str:
             )
     if found := next((one for end in PICKLES for one in folder.glob(f"*model*{end}")), None):
         return f", but {found.name}, which may run code; save the model again with save_pretrained, as safetensors"
+    if (folder / "modules.json").is_file():  # such as several encoders, one for questions and one for answers
+        return "; if you trust the folder, load it with sentence-transformers and give the object to fairlab.evaluate"
     # A checkpoint of a training, or the snapshot in a folder of the hub's cache.
     for pattern in (f"*/{WEIGHTS}", f"snapshots/*/{WEIGHTS}", f"*/{INDEX}", f"snapshots/*/{INDEX}"):
         if inside := sorted(folder.glob(pattern), key=lambda file: (len(file.parent.name), file.parent.name)):
@@ -238,7 +244,9 @@ def sentence_modules(folder: Path) -> list[SentenceModule]:
     if not isinstance(named, list) or not named or not all(isinstance(entry, dict) for entry in named):
         raise FairlabError(f"{file} must hold a list of modules; save the model again with sentence-transformers")
     modules = [_sentence_module(file, entry) for entry in named]
-    if modules[0] != SentenceModule("Transformer", "") or any(later.kind == "Transformer" for later in modules[1:]):
+    first, *others = modules
+    begins = first.kind == "StaticEmbedding" or first == SentenceModule("Transformer", "")
+    if not begins or any(later.kind in READERS for later in others):
         raise FairlabError(f"{file} must begin with a Transformer at the top of the folder; save the model again")
     for module in modules:
         _check_settings(folder, module)
@@ -250,8 +258,10 @@ def _sentence_module(file: Path, entry: dict[str, Any]) -> SentenceModule:
     if kind is None:
         known = ", ".join(sorted(set(MODULES.values())))
         raise FairlabError(
-            f"{file} names a module {entry.get('type')}; of sentence-transformers' modules {known} are run"
+            f"{file} names a module {entry.get('type')}; of sentence-transformers' modules {known} are run. If you "
+            "trust the folder, load it with sentence-transformers and give the object to fairlab.evaluate"
         )
+    path = "" if path == "." else path
     if not isinstance(path, str) or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
         raise FairlabError(f"{file} keeps a {kind} in {path!r}, which is no folder inside; do not use this model")
     if entry.get("kwargs"):
@@ -278,7 +288,7 @@ def _check_settings(folder: Path, module: SentenceModule) -> None:
         if name not in ACTIVATIONS:
             known = ", ".join(sorted(full.rpartition(".")[2] for full in ACTIVATIONS))
             raise FairlabError(f"{place / 'config.json'} names the function {name}; there are: {known}")
-    if module.kind in ("Dense", "LayerNorm") and not (place / WEIGHTS).is_file():
+    if module.kind in WITH_WEIGHTS and not (place / WEIGHTS).is_file():
         if not (place / OLD_WEIGHTS).is_file():
             raise FairlabError(f"{place} holds no {WEIGHTS}; save the model again with sentence-transformers")
         check_tensor_archive(place / OLD_WEIGHTS)

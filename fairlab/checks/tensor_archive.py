@@ -157,9 +157,7 @@ class _DeclaredSizes(_Described):
         """Return the key and the bytes per number of an array, whose declared size is kept in ``sizes``."""
         what, kind, key, _, count, *view = pid
         if what != "storage" or (view and view[0] is not None) or not isinstance(count, int) or count < 0:
-            raise FairlabError(
-                f"{self.file} shares its arrays in a way that is not read; save it again with torch.save"
-            )
+            raise FairlabError(f"{self.file} shares its arrays, which is not read; save it again with torch.save")
         width = BYTES[kind.__name__]
         self.sizes[key] = max(self.sizes.get(key, 0), count * width)
         return key, width
