@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.api.arguments import checked
 from fairlab.backbones.loading import PUBLISHED
+from fairlab.backbones.model_classes import refuse_without_texts
 from fairlab.backbones.tokenizers import readable_length
 from fairlab.checks.values import faults
 from fairlab.distributed import device
@@ -146,6 +147,7 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject |
         if chosen["pooling"] not in ("mean", "cls"):
             raise FairlabError(f"pooling of (model, tokenizer) must be mean or cls, not {chosen['pooling']}")
         name = f"this {type(model[0]).__name__}"
+        refuse_without_texts(model[0].config, name)
         chosen["max_length"] = readable_length(*model, chosen["max_length"], name, chosen.pop("longest"))
         return Backbone(*model, **chosen)
     if isinstance(model, PreTrainedModel):

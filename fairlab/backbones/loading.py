@@ -15,7 +15,7 @@ from fairlab.backbones.gguf_file import (
     refuse_without_reader,
 )
 from fairlab.backbones.hub import hub_folder
-from fairlab.backbones.model_classes import model_class
+from fairlab.backbones.model_classes import model_class, refuse_without_texts
 from fairlab.backbones.peft_folder import merge_peft_folder, refuse_other_base
 from fairlab.backbones.settings_files import settings_sha256
 from fairlab.backbones.tokenizers import LONGEST, in_range, load_tokenizer, readable_length, readable_positions
@@ -109,6 +109,7 @@ def load_backbone(
         _refuse_other_weights(name, folder, gguf, weights_sha256, package)
     with loading(f"the configuration of {name}"):
         config = AutoConfig.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
+    refuse_without_texts(config, name)
     model = None
     unread: tuple[str, ...] = ()
     if fresh is not None:
@@ -352,7 +353,10 @@ def find_weights(
             )
         return Path(found.origin).parent / ("" if gguf else "model")
     if Path(name).is_file():
-        raise FairlabError(f"{name} is a file; give a folder with model.safetensors, or a file NAME.gguf")
+        where = (
+            Path(name).parent if (Path(name).parent / "config.json").is_file() else "a folder with model.safetensors"
+        )
+        raise FairlabError(f"{name} is a file; give {where}, or a file NAME.gguf{_of_a_training(name)}")
     if Path(name).is_dir():
         if gguf is not None and not (Path(name) / gguf).is_file():
             raise FairlabError(f"{name} holds no {file}; save the model there with save_pretrained")
@@ -360,3 +364,10 @@ def find_weights(
         held_weights(Path(name), gguf)
         return Path(name)
     return hub_folder(name, revision, file)
+
+
+def _of_a_training(name: str) -> str:
+    """Return the end of the message on a checkpoint's file; empty for another file."""
+    if Path(name).suffix not in (".ckpt", ".pt", ".pth"):
+        return ""
+    return ". Load a checkpoint with the program that wrote it, and save its model and tokenizer with save_pretrained"

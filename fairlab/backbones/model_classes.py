@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.heads import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ
 from fairlab.backbones.trust import is_safe, loading, weights_files
 from fairlab.checks.tensor_archive import described_names
+from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -51,6 +52,30 @@ def model_class(config: PretrainedConfig, folder: Path, gguf: str | None) -> typ
     if any(name.endswith(MASKED_LM) for name in named):
         return AutoModelForMaskedLM
     return AutoModel
+
+
+def refuse_without_texts(config: PretrainedConfig, name: str) -> None:
+    """Raise for a model that reads images or sounds, or that only has a half that reads texts.
+
+    Raises:
+        FairlabError: If no texts go into the model as transformers builds it.
+    """
+    from transformers import AutoModel
+
+    try:
+        found: Any = AutoModel._model_mapping[type(config)]
+    except KeyError:  # a family without a plain body, which its own class loads
+        return
+    kind = found[0] if isinstance(found, tuple | list) else found
+    if kind.main_input_name not in (None, "input_ids"):
+        raise FairlabError(
+            f"{name} is a {kind.__name__}, which reads {kind.main_input_name} and no texts; give a model of texts"
+        )
+    if hasattr(kind, "get_text_features"):
+        raise FairlabError(
+            f"{name} is a {kind.__name__} of two halves, for texts and for images; give the one for texts: save what "
+            f"{kind.__name__.removesuffix('Model')}TextModel.from_pretrained loads, with its tokenizer"
+        )
 
 
 def _next_sentence_head(files: Sequence[Path]) -> bool:

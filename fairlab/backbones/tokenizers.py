@@ -61,9 +61,15 @@ def refuse_tokens_without_row(model: PreTrainedModel, tokenizer: PreTrainedToken
     """Raise if the tokenizer has tokens without an embedding in the model.
 
     Raises:
-        FairlabError: If there are such tokens; the message names some.
+        FairlabError: If there are such tokens, some of which the message names, or if the model reads no tokens.
     """
-    rows = int(model.get_input_embeddings().num_embeddings)  # type: ignore[arg-type]
+    try:
+        rows = int(model.get_input_embeddings().num_embeddings)  # type: ignore[arg-type]
+    except (NotImplementedError, AttributeError) as error:
+        name = type(model).__name__
+        raise FairlabError(
+            f"this {name} has no embeddings of tokens, so it reads no texts; give one that does"
+        ) from error
     last_added = max(getattr(tokenizer, "added_tokens_decoder", {}), default=0)
     if max(len(tokenizer) - 1, last_added) < rows:
         return

@@ -32,10 +32,10 @@ def check_senses(backbone: Backbone) -> Iterator[Finding]:
     sense. The share of such cases is averaged over layers, and rescaled so that the share of the twin is 0 and a
     perfect share is 1. An encoder whose sentence embeddings separate paraphrases much better than its word embeddings
     was trained for sentences, and must reach more than others. A model that reads from left to right is skipped, since
-    the context may come later.
+    the context may come later, and so is a model with fewer states than tokens in some layers (Funnel).
     """
     places = _places(backbone)
-    if places is None or not _reads_ahead(backbone):
+    if places is None or not _reads_ahead(backbone) or not _keeps_length(backbone):
         return
     own = _share(backbone, places)
     with shuffled_twin(backbone):
@@ -78,6 +78,11 @@ def _reads_ahead(backbone: Backbone) -> bool:
     states = _states(backbone, ["The plant needs water and light.", "The plant needs workers and a roof."])[-1]
     first = states[:, 1]
     return float((first[0] - first[1]).norm()) > 1e-5 * float(first.norm())
+
+
+def _keeps_length(backbone: Backbone) -> bool:
+    """Return whether every layer has one state per token."""
+    return len({states.shape[1] for states in _states(backbone, _texts()[:1])}) == 1
 
 
 def _share(backbone: Backbone, places: list[int]) -> float:
