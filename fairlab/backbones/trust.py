@@ -222,9 +222,13 @@ def _other_weights(folder: Path) -> str:
     if (folder / "modules.json").is_file():  # such as several encoders, one for questions and one for answers
         return "; if you trust the folder, load it with sentence-transformers and give the object to fairlab.evaluate"
     # A checkpoint of a training, or the snapshot in a folder of the hub's cache.
-    for pattern in (f"*/{WEIGHTS}", f"snapshots/*/{WEIGHTS}", f"*/{INDEX}", f"snapshots/*/{INDEX}"):
-        if inside := sorted(folder.glob(pattern), key=lambda file: (len(file.parent.name), file.parent.name)):
-            return f" itself, but {inside[-1].parent.relative_to(folder)} does; give {inside[-1].parent}"
+    for name in (WEIGHTS, INDEX, OLD_WEIGHTS, OLD_INDEX, "adapter_model.safetensors"):
+        inside = sorted(
+            [*folder.glob(f"*/{name}"), *folder.glob(f"snapshots/*/{name}")],
+            key=lambda file: (len(file.parent.name), file.parent.name),
+        )
+        if inside:
+            return f" itself, but {inside[-1].relative_to(folder)} is there; give {inside[-1].parent}"
     if found := next(iter([*folder.glob("*.ckpt"), *folder.glob("*/*.ckpt")]), None):
         return (
             f", but a checkpoint of a training ({found.relative_to(folder)}); load it with the program that wrote it "
