@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")
 CLASSIFIER = "ForSequenceClassification"
-SEQ2SEQ = ("ForConditionalGeneration", "EncoderDecoderModel")
+SEQ2SEQ = ("ForConditionalGeneration", "EncoderDecoderModel", "MarianMTModel")
 TITLES = {
     (MASKED_LM,): "masked language model",
     ("ForPreTraining",): "masked language model, next sentence",

@@ -28,6 +28,7 @@ LACKING = {  # message for a model that lacks it
     LABELS: "has no classification head; python -m fairlab.train +experiment=glue trains one",
     HARMS: "scores no harms; train an ensemble with +experiment=safety_ensemble",
 }
+OF_AN_ENCODER_DECODER = "scores a text only as an answer to another one; take a masked or a causal LM"
 
 
 def offered_by(kind: str) -> frozenset[str]:
@@ -48,7 +49,10 @@ def why_lacking(name: str, offered: Collection[str], needs: Collection[str]) -> 
         offered: abilities of the model.
         needs: abilities that a benchmark needs.
     """
-    return next((f"{name} {LACKING[need]}" for need in needs if need not in offered), "")
+    need = next((need for need in needs if need not in offered), "")
+    if need in (LIKELIHOODS, OPTIONS) and name.endswith(SEQ2SEQ):
+        return f"{name} {OF_AN_ENCODER_DECODER}"
+    return f"{name} {LACKING[need]}" if need else ""
 
 
 def why_not_measured(benchmark: Benchmark, model: object) -> str:

@@ -259,7 +259,10 @@ class Endpoint:
                 "remaining quota"
             )
         reason = f"{status}: {said}"
+        if 300 <= status < 400:
+            reason = f"{status}: the address points elsewhere; give the one where the server is"
         if status == 429:
+            reason += "; wait, or ask less at once by llm.concurrency or llm.tokens_per_minute"
             wait = _retry_after(answer.retry_after)
             if wait is not None and wait <= LONGEST_WAIT:
                 self.not_before = max(self.not_before, time.monotonic() + wait)

@@ -34,10 +34,11 @@ def check_senses(backbone: Backbone) -> Iterator[Finding]:
     perfect share is 1. An encoder whose sentence embeddings separate paraphrases much better than its word embeddings
     was trained for sentences, and must reach more than others. If its folder says how sentences are pooled, and they
     do not, it is either damaged or not trained for sentences, which is left open. A model that reads from left to right
-    is skipped, since the context may come later.
+    is skipped, since the context may come later, and so is a model with fewer states than tokens in some layers
+    (Funnel).
     """
     places = _places(backbone)
-    if places is None:
+    if places is None or not _keeps_length(backbone):
         return
     if not _differ(backbone, ["The cow gives milk every day.", "The sun shone brightly every day."], place=-2):
         yield failed("its layers do not read the context: a word has the same state in every sentence")
@@ -98,6 +99,11 @@ def _differ(backbone: Backbone, texts: list[str], place: int) -> bool:
     lengths = map(len, backbone.tokenize(texts))
     first, second = (row[place % length] for row, length in zip(states, lengths, strict=True))
     return float((first - second).norm()) > LEAST_DIFFERENCE * float(first.norm())
+
+
+def _keeps_length(backbone: Backbone) -> bool:
+    """Return whether every layer has one state per token."""
+    return len({states.shape[1] for states in _states(backbone, _texts()[:1])}) == 1
 
 
 def _share(backbone: Backbone, places: list[int]) -> float:

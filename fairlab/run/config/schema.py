@@ -20,6 +20,7 @@ from fairlab.protocols import TrainingData
 from fairlab.run.command_line import cli
 from fairlab.run.config.lightning_keys import lightning_hint
 from fairlab.run.config.optimizing import DECAYED, refuse_wrong_optimizer
+from fairlab.run.config.served_nodes import names_server
 from fairlab.run.folders import plain_config
 from fairlab.text.pipeline import refuse_unknown_pipeline
 from fairlab.types import Count, FairlabError, Natural, NotNegative, Positive, Seed, Share, Texts
@@ -196,6 +197,8 @@ def _missing(config: DictConfig) -> set[str]:
     if unset := {str(key) for key in config if OmegaConf.is_missing(config, str(key))}:
         return unset  # first, because other values may be derived from these
     made = {"data.path"} if OmegaConf.select(config, "data.input") else set()  # derived from data.input
+    if names_server(config.get("model")):
+        made.add("llm.model")  # the address or CHOICE/NAME says it
     return set(_unset("", plain_config(config))) - made
 
 
