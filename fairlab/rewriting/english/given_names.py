@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.people import is_role
+from fairlab.text.folding import fold
 
 # A name after one of these is a surname ("Mr. James"), unless another follows ("Mr. James Smith").
 BEFORE_SURNAMES = frozenset(
@@ -54,6 +55,10 @@ _BEFORE_THINGS = frozenset(
 )
 _STORMS = frozenset("hurricane cyclone typhoon storm".split())
 _ARTICLES = frozenset(("the", "a", "an"))
+# Second parts of English double names, which are no surnames: *Mary Ann*, *Billy Joe*.
+_SECOND_NAMES = frozenset(
+    "ann anne anna jane lou kate beth ellen jo mae sue louise margaret elizabeth marie bob joe jim".split()
+)
 _NAME_PAIR = re.compile(r"\b([^\W\d_a-z]\w+)(?: [A-Z]\.)?(?= ([^\W\d_a-z]\w+))")
 _JOINED_BEFORE = re.compile(r"(?<![\w-])([^\W\d_a-z]\w*)-$")
 _SECOND = re.compile(r" ([^\W\d_a-z]\w+)(?![\w-])")
@@ -154,12 +159,14 @@ def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=20_000)
 def is_double_name(first: str, second: str) -> bool:
-    """Return whether two listed names one after the other are a Spanish first name: *José Luis*, *María José*."""
-    one = find_name(first)
-    if one is None or not (one.race == "hispanic" or one.name == "Maria"):
+    """Return whether two listed names one after the other are one first name: *José Luis*, *Ana María*, *Mary Ann*."""
+    one, other = find_name(first), find_name(second)
+    if one is None or other is None or one.other_sense in ("place", "rarely"):
         return False
-    other = find_name(second)
-    return other is not None and not other.other_sense and (other.race == "hispanic" or other.name == "Maria")
+    if fold(second) in _SECOND_NAMES:
+        return one.gender == other.gender
+    spanish = {name.race == "hispanic" or name.name == "Maria" for name in (one, other)}
+    return True in spanish and not (one.other_sense or other.other_sense)
 
 
 def last_names(text: str, *, whole: bool = False) -> set[str]:

@@ -9,10 +9,16 @@ from fairlab.rewriting.english.agreement import is_known
 from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, PARTICLES, Neighbours, is_first_name
 from fairlab.rewriting.english.people import ANIMALS_AND_THINGS, KIN, is_person, is_private_person
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
-from fairlab.rewriting.english.things import is_in_name_of_thing, is_in_title, is_ruler_of, is_told_a_thing
+from fairlab.rewriting.english.things import (
+    is_in_name_of_thing,
+    is_in_title,
+    is_royal_name,
+    is_ruler_of,
+    is_told_a_thing,
+)
 
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
-# Words that make a following name that of a known figure, *Queen Victoria*, *Pope John*: both stay unchanged.
+# Words that make a following name that of a known figure, *King Louis XIV*, *Pope John*: both stay unchanged.
 ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan saint st".split())
 RULERS = ROYAL - {"saint", "st"} | frozenset(
     "duke duchess archduke archduchess earl count countess elector landgrave margrave marquess baron lord".split()
@@ -85,7 +91,7 @@ def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, s
         syntax: Parsed text.
         first: Whether the preceding word is also listed as a first name, or is used before first names.
     """
-    if beside.before.casefold() in ROYAL and beside.before[:1].isupper():
+    if beside.before.casefold() in ROYAL and beside.before[:1].isupper() and not is_royal_name(token):
         return False
     if not is_first_name(beside, other_sense=False, before_is_first=first):
         return False
@@ -114,7 +120,6 @@ def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
     if (
         _is_joined_to_thing(token)
         or is_told_a_thing(token)
-        or _is_before_first_name(token)
         or _rules(token)
         or _names_a_thing(token)
         or _is_owner_of_verb(token)
@@ -166,12 +171,6 @@ def _is_joined_to_thing(token: Any) -> bool:
     )
 
 
-def _is_before_first_name(token: Any) -> bool:
-    """Return whether a surname precedes a first name, as in a list of books: *Patrick, Pierre;*."""
-    after = token.doc[token.i + 1 : token.i + 4]
-    return len(after) == 3 and after[0].text == "," and after[1].tag_ == "NNP" and after[2].text == ";"
-
-
 def _rules(token: Any) -> bool:
     """Return whether a ruler's title follows the name: *Frederick William, Elector of Brandenburg*."""
     place = token.i + 1
@@ -213,7 +212,7 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
     ):  # an age, not an adjective
         return False
     if capitalised and word.casefold() in ROYAL and beside.precedes_name:
-        return False
+        return is_royal_name(token.nbor())
     if capitalised and word.casefold() in RULERS and is_ruler_of(token):
         return False
     if capitalised and (beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name)):
