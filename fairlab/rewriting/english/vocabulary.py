@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from fairlab.lexicons import Entry, Lexicon
@@ -130,7 +130,7 @@ class Vocabulary:
         known = sense.entry is not None and sense.attribute in self.columns
         return sense.entry.forms[self.column(sense.attribute)] if known and sense.entry else ""
 
-    def name(self, found: str, sense: Sense, target: str, taken: set[str]) -> str:
+    def name(self, found: str, sense: Sense, target: str, taken: Container[str]) -> str:
         """Return a first name of the target, not in ``taken``: the row's own, else one of similar race and gender."""
         if sense.entry is not None and (form := self.form(sense.entry, target)).casefold() not in taken:
             return form
