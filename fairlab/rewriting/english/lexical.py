@@ -38,7 +38,7 @@ from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import fold
-from fairlab.text.view import Edit, View, is_plain, may_join_words
+from fairlab.text.view import Edit, View, is_bare, is_plain, may_join_words
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
@@ -103,8 +103,9 @@ class LexicalRules:
             return text
         if text.islower() and text.isascii() and self.capitalised.isdisjoint(words) and is_plain(text):
             return self._run_read(text, words, None, table, target, source).lower()
-        if is_plain(text) and not may_be_read_in_another_case(text):
-            return self._run_read(text, words, None, table, target, source)
+        bare = is_bare(text)
+        if (bare or is_plain(text)) and not may_be_read_in_another_case(text):
+            return self._run_read(text, words, None, table, target, source, bare)
         view = read_cased(text)
         return self._run_read(view.text, split_words(view.text), view, table, target, source)
 
@@ -116,6 +117,7 @@ class LexicalRules:
         listed: Mapping[str, Action],
         target: str,
         source: str | None,
+        bare: bool = False,
     ) -> str:
         """Return the original form of a text as it is read, rewritten; no view means that it is read unchanged."""
         table = listed if text.isascii() or all(map(str.isascii, words)) else WithAccents(listed)
@@ -131,7 +133,7 @@ class LexicalRules:
                 or any(is_people(word.lower()) for word in pieces[: hits[0] : 2])
             ):
                 hits = others
-        kept = protected_spans(text, quotations=self.keep_quotations)
+        kept = [] if bare else protected_spans(text, quotations=self.keep_quotations)
         spans = piece_spans(pieces) if kept or (view and not view.is_unchanged) else []
         if kept:
             hits = [place for place in hits if not any(start <= spans[place][0] < end for start, end in kept)]
@@ -319,8 +321,7 @@ class _Work:
         is_usual = other == "word" or (other == "surname" and known is not None and known.is_counted)
         if is_usual and beside.before and beside.after.lower() in SAYING:
             other = other if PARAGRAPH in beside.gap_before else ""
-        beside = without_role(beside)
-        listed = beside.follows_name and self._is_listed_name(beside.before)
+        listed = (beside := without_role(beside)).follows_name and self._is_listed_name(beside.before)
         return is_first_name(beside, other_sense=other != "", before_is_first=listed)
 
     def _is_listed_name(self, word: str) -> bool:

@@ -12,13 +12,12 @@ from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
 from fairlab.rewriting.english.things import (
     is_in_name_of_thing,
     is_in_title,
-    is_royal_name,
     is_ruler_of,
     is_told_a_thing,
 )
 
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
-# Words that make a following name that of a known figure, *King Louis XIV*, *Pope John*: both stay unchanged.
+# Words that make a following name that of a known figure, *Queen Victoria*, *Pope John*: both stay unchanged.
 ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan saint st".split())
 RULERS = ROYAL - {"saint", "st"} | frozenset(
     "duke duchess archduke archduchess earl count countess elector landgrave margrave marquess baron lord".split()
@@ -91,7 +90,7 @@ def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, s
         syntax: Parsed text.
         first: Whether the preceding word is also listed as a first name, or is used before first names.
     """
-    if beside.before.casefold() in ROYAL and beside.before[:1].isupper() and not is_royal_name(token):
+    if beside.before.casefold() in ROYAL and beside.before[:1].isupper():
         return False
     if not is_first_name(beside, other_sense=False, before_is_first=first):
         return False
@@ -212,7 +211,7 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
     ):  # an age, not an adjective
         return False
     if capitalised and word.casefold() in ROYAL and beside.precedes_name:
-        return is_royal_name(token.nbor())
+        return False
     if capitalised and word.casefold() in RULERS and is_ruler_of(token):
         return False
     if capitalised and (beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name)):

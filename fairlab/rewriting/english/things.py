@@ -22,7 +22,6 @@ _ADDRESSES = frozenset(
     sir madam ma'am lady gentleman ladies gentlemen
     """.split()
 )
-_KINGS, _QUEENS = frozenset(("king", "prince", "emperor")), frozenset(("queen", "princess", "empress"))
 _WORKS_AND_FIRMS = frozenset(
     """
     film movie comedy drama documentary thriller sequel remake song album single book novel play opera musical poem show
@@ -167,15 +166,6 @@ def is_told_a_thing(token: Any) -> bool:
     if head.dep_ not in SUBJECTS or head.head.lower_ not in ("is", "was", "are", "were", "'s"):
         return False
     return any(child.dep_ == "attr" and child.lower_ in _WORKS_AND_FIRMS for child in head.head.children)
-
-
-def is_royal_name(token: Any) -> bool:
-    """Return whether a royal title and this first name are all of a name: *Princess Zoë*, not *King Louis XIV*."""
-    known, before, after = find_name(token.text), token.nbor(-1), token.doc[token.i + 1 : token.i + 2]
-    if known is None or known.other_sense or known.gender == "both" or before.lower_ not in _KINGS | _QUEENS:
-        return False
-    same = before.lower_ in (_KINGS if known.gender == "man" else _QUEENS)
-    return same and not (len(after) and (after[0].text[:1].isupper() or after[0].lower_ in ("of", "the", "-")))
 
 
 def _is_before_first_name(token: Any) -> bool:

@@ -16,7 +16,6 @@ WRITTEN = {
 BOTH_MODES = {
     "Ana María López lost her keys.": "Sione López lost his keys.",
     "Mary Ann lost her keys.": "Marcus lost his keys.",
-    "Princess Zoë opened her gift.": "Prince Justin opened his gift.",
     "Fatima and Priya saw Ayşe.": "Ibrahim and Rahul saw Keith.",
 }
 
