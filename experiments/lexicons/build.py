@@ -26,6 +26,7 @@ from experiments.lexicons.name_lists import (
     surnames,
 )
 from fairlab.files import write_whole
+from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.agreement import is_known
 from fairlab.text.folding import fold
 
@@ -92,14 +93,15 @@ WORDS = """
 NO_NAMES = frozenset(
     """
     aba abb ala alabama alia amish apollo ara arabia arizona arlington armani asbury ashanti avon baptist bergen berlin
-    bethel boston bristol brit bryn burnie cali cambria capitola ceylon cheyenne claus columbia creola cuba daan dijon
+    bethel boston bristol brit bryn burnie cali cambria capitola ceylon cheyenne claus columbia creola cuba daan
+    dace dijon
     doc doha dow emmy erie essex etna eros fatah fayette florentin french gee gregorian halle hamas hobart hoy imam
     indiana indy iran iraq ireland islam isis january janus jaya jerusalem jihad kenya kinte kush lafayette lahore
     lexus london lorraine louisiana madina maj mecca medina medora melbourne memphis missouri montana muslim nand nas
     nautica nazi neo nevada nile nim nira odessa ole oneida orion osaka palestine pandora philadelphia pius porsche
     raees raf rand rada remington reno rica riyadh rome roma roswell sabah seine seneca shasta shawnee shiloh siddhi
-    somer stetson sylvania tab taurus tennessee texas theres til transit tri tutu ute vega venice verona versa vesta vic
-    vigo viking washington wellington windsor york zaire zion
+    skye somer stetson sylvania tab taurus tennessee texas theres til transit tri tutu ute vega venice verona versa vesta
+    vic vigo viking washington wellington windsor york zaire zion
     """.split()
 )
 # Of these lists, names that texts have as surnames more often.
@@ -195,7 +197,8 @@ def further(known: set[str]) -> list[list[str]]:
         frequent = {row["SURNAME"].casefold() for row in csv.DictReader(file)}
     places = {fold(word) for line in subjects() for word in line.split()}
     first, often = merged(first_lists(), known), frequent | surnames() | OFTEN_SURNAMES
-    last = merged(last_lists(), {*known, *first, *OTHER_SENSE, *NO_NAMES, *places})
+    own = {fold(form) for one in load_lexicon("gender").entries if one.pos == "name" for form in one.forms}
+    last = merged(last_lists(), {*known, *first, *OTHER_SENSE, *NO_NAMES, *places, *own})
     rows: dict[tuple[str, ...], list[str]] = {}
     for folded, (name, gender, race, source) in first.items():
         sense = OTHER_SENSE.get(folded) or ("surname" if folded in frequent else "word" if is_known(folded) else "")

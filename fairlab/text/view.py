@@ -140,7 +140,7 @@ class View:
             new = words[0] + "".join(blank + word for blank, word in zip(blanks, words[1:], strict=True))
             parts = [part for part, sign in zip(parts, found, strict=True) if not sign.isspace()]
         else:
-            parts = ["" if part.strip(" \t\u00a0") == "" else part for part in parts]
+            parts = ["" if part.strip(" \u00a0") == "" else part for part in parts]  # a tab parts cells
         inside = found[-1:].isalnum() and self.text[edit.end : edit.end + 1].isalnum()
         return "".join([*parts, new] if inside else [new, *parts])  # an edit may end inside a word that it capitalises
 

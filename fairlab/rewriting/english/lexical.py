@@ -326,8 +326,8 @@ class _Work:
 
     def _is_listed_name(self, word: str) -> bool:
         """Return whether a word is listed as a first name of the axis, or used before one."""
-        senses = self.rules.vocabulary.senses.get(word.casefold(), [])
-        return word.casefold() in BEFORE_FIRST_NAMES or any(sense.pos == "name" for sense in senses)
+        named = any(sense.pos == "name" for sense in self.rules.vocabulary.senses.get(word.casefold(), []))
+        return named or word.casefold() in BEFORE_FIRST_NAMES
 
     def beside(self, place: int) -> Neighbours:
         """Return the words before and after an index."""
