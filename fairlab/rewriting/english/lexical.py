@@ -161,7 +161,7 @@ class _Words:
     def __init__(self, pieces: list[str]) -> None:
         self.words = "\0".join(("", *pieces[::2], "")).casefold()
 
-    def __contains__(self, word: str) -> bool:
+    def __contains__(self, word: object) -> bool:
         return f"\0{word}\0" in self.words
 
 
