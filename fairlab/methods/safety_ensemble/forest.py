@@ -73,20 +73,19 @@ class SafetyEnsemble:
         penalty: Weight of the variance within sets in the regression that complements the forest; None uses the forest
             alone.
         most_lost: Maximum loss of AU-PRC on validation for a chosen setting, in per cent of the baseline's.
-        pairing: Penalty weights on the variance of logits within sets (Garg et al. 2019); each weight makes one rival
-            model.
+        pairing: Penalty weights on the variance of logits within sets (Garg et al. 2019), one rival model for each.
         rivals: Further rivals to measure: ``blind``, which sees no identity words, and ``average``, the baseline's mean
             over a text turned to the reference groups; both need scores of many more texts.
         average: Whether the debiased model averages its logits over a text turned to the reference groups.
         target: ``precision`` or ``false_positive_rate`` that each harm's threshold must meet on the validation seeds.
             Among such thresholds, the one that finds the most harm is taken; None sets no thresholds.
-        reweighting: Lambdas and betas of each harm; the entry ``others`` applies to harms without their own.
+        reweighting: Lambdas and betas of each harm; ``others`` applies to harms without their own.
         cache: File that caches source scores; None disables the cache.
         seed: Seed of the models and of the reweighting.
 
     Raises:
         FairlabError: A kind or harm is unknown, the number of scores differs from ``inputs``, or a harm has no values
-            for reweighting; in ``fit``, the training texts have one label, or a source has no score of any of them.
+            for reweighting; in ``fit``, the training texts have one label, or a source has no score of any.
     """
 
     title = "fairness-aware ensemble with fair data reweighting (FDW)"
@@ -227,8 +226,8 @@ class SafetyEnsemble:
             for (repeat, _), of_fold in track(of_folds.items(), f"folds, {harm}", transient=True):
                 part = of_fold.part
                 setting = self.settings[harm][self._chosen(harm, ~part.test)]
-                debiased = of_fold.debiased(setting, self.trainer.view)
-                models = {BASELINE: of_fold.baseline, DEBIASED: debiased} | of_fold.beside(setting)
+                models = {BASELINE: of_fold.baseline} | of_fold.beside(setting)
+                models[DEBIASED] = of_fold.debiased(setting, self.trainer.view)
                 for name, model in models.items():
                     sizes = {of: len(texts) for of, texts in parts.items()}
                     rows = kept.setdefault(name, _Kept(self.harms, data.repeats, sizes))
@@ -332,6 +331,9 @@ class SafetyEnsemble:
         more = (self.thresholds, self.identities, self.trainer.view == AVERAGE)
         save_ensemble(self.models[DEBIASED], self.sources, folder, *more)
         return folder / DESCRIPTION
+
+    def _views(self, texts: Sequence[SafetyText]) -> Views:
+        return seen(self.sources, [text.text for text in texts], self.trainer.views, self.identities)
 
     def _choice(self, harm: str) -> dict[str, object]:
         """Return the validation results of the settings, and which settings were chosen."""
