@@ -41,6 +41,18 @@ def write_safety_card(record: Record) -> None:
     write_whole(folder / "README.md", safety_card(record, folder, drawings))
 
 
+def _averaged(description: Mapping[str, Any]) -> list[str]:
+    """Return what averaging over reference groups means for a reader; nothing if scores are not averaged."""
+    if "references" not in description:
+        return []
+    return [
+        "A text that names a listed identity is scored as the mean over its turns to four reference groups, so that the "
+        "score does not show which of the listed groups is named. What is true of one group alone is lost, words that "
+        "are not listed keep their difference, and such a text takes five times as long. This is no part of the paper.",
+        "",
+    ]
+
+
 def reliability_diagram(harm: str, predicted: list[float], observed: list[float]) -> str:
     """Return a self-contained SVG of the share of unsafe texts over the mean score, by tenths of the texts."""
     marks = [
@@ -76,6 +88,7 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         f"{data['trained_on']} (`{data['path']}`, SHA-256 `{data['sha256']}`). Scores are probabilities in [0, 1] that "
         "a text holds a harm; a model for each harm reads the scores of the sources below, not the text.",
         "",
+        *_averaged(description),
         "## Harms and thresholds",
         "",
         *_thresholds(description["harms"], found, target),

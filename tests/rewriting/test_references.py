@@ -18,7 +18,10 @@ def references():
     [
         ("I like deaf women.", ["I like black people.", "I like Muslims.", "I like gay people.", "I like women."]),
         ("Immigrants sing", ["Black people sing", "Muslims sing", "Gay people sing", "Women sing"]),
-        ("is he an Indian man?", [f"is he {one}?" for one in ("a black person", "a Muslim", "a gay person", "a woman")]),
+        (
+            "is he an Indian man?",
+            [f"is he {one}?" for one in ("a black person", "a Muslim", "a gay person", "a woman")],
+        ),
         ("my Jewish aunt", ["my black aunt", "my Muslim aunt", "my gay aunt", "my female aunt"]),
         ("a Mexican car", ["a black car", "a Muslim car", "a gay car", "a female car"]),
         ("she is a Mexican", [f"she is {one}" for one in ("a black person", "a Muslim", "a gay person", "a woman")]),
@@ -29,13 +32,24 @@ def test_a_word_becomes_the_form_of_its_kind(references, text, turned):
     assert references.versions(text) == turned
 
 
-@pytest.mark.parametrize("text", ["", "the old black car", "go straight ahead", "People sing.", "womenswear", "a person"])
+@pytest.mark.parametrize(
+    "text", ["", "the old black car", "go straight ahead", "People sing.", "womenswear", "a person"]
+)
 def test_a_text_without_an_identity_stays(references, text):
     assert references.versions(text) == [text]
 
 
 def test_texts_about_different_groups_become_one(references):
-    groups = ("women", "Muslims", "trans people", "disabled people", "immigrants", "Black men", "lesbians", "the elderly")
+    groups = (
+        "women",
+        "Muslims",
+        "trans people",
+        "disabled people",
+        "immigrants",
+        "Black men",
+        "lesbians",
+        "the elderly",
+    )
     assert len({tuple(references.versions(f"Many {group} work here.")) for group in groups}) == 1
 
 
