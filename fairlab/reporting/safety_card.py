@@ -46,7 +46,7 @@ def _averaged(description: Mapping[str, Any]) -> list[str]:
     if "references" not in description:
         return []
     return [
-        "A text that names a listed identity is scored as the mean over its turns to four reference groups, so that the "
+        "A text that names a listed identity is scored as the mean of its turns to four reference groups: the "
         "score does not show which of the listed groups is named. What is true of one group alone is lost, words that "
         "are not listed keep their difference, and such a text takes five times as long. This is no part of the paper.",
         "",

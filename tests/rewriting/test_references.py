@@ -7,6 +7,8 @@ import pytest
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.references import References
 
+SINGLE = ("a black person", "a Muslim", "a gay person", "a woman")
+
 
 @pytest.fixture(scope="module")
 def references():
@@ -24,7 +26,7 @@ def references():
         ),
         ("my Jewish aunt", ["my black aunt", "my Muslim aunt", "my gay aunt", "my female aunt"]),
         ("a Mexican car", ["a black car", "a Muslim car", "a gay car", "a female car"]),
-        ("she is a Mexican", [f"she is {one}" for one in ("a black person", "a Muslim", "a gay person", "a woman")]),
+        ("she is a Mexican", [f"she is {one}" for one in SINGLE]),
         ("Being old is fun", ["Being black is fun", "Being Muslim is fun", "Being gay is fun", "Being female is fun"]),
     ],
 )
@@ -32,9 +34,7 @@ def test_a_word_becomes_the_form_of_its_kind(references, text, turned):
     assert references.versions(text) == turned
 
 
-@pytest.mark.parametrize(
-    "text", ["", "the old black car", "go straight ahead", "People sing.", "womenswear", "a person"]
-)
+@pytest.mark.parametrize("text", ["", "the old black car", "go straight ahead", "People sing.", "womenswear"])
 def test_a_text_without_an_identity_stays(references, text):
     assert references.versions(text) == [text]
 
