@@ -1,6 +1,6 @@
 """Views of a text that a model can receive: the text itself, without identities, or turned to reference groups.
 
-Shape letters: N texts, F source scores, K turned texts of all of them.
+Shape letters: N texts, F source scores, K turned texts of all of them, U of them distinct.
 """
 
 from __future__ import annotations
@@ -29,22 +29,26 @@ class Views:
     Attributes:
         text: Scores of the texts, (N, F).
         blind: Scores of the texts with identity words in neutral forms, (N, F); None if no model uses them.
-        turned: Scores of the texts turned to reference groups, (K, F); None if no model uses them.
+        turned: Scores of the texts turned to reference groups, (U, F), each row once; None if no model uses them.
+        row: Row of each turned text, (K,).
         owner: Index of the text that each turned text belongs to, (K,).
     """
 
     text: Array
     blind: Array | None = None
     turned: Array | None = None
+    row: NDArray[np.int64] | None = None
     owner: NDArray[np.int64] | None = None
 
     def only(self, chosen: NDArray[np.bool_]) -> Views:
         """Return the views of some of the texts."""
         blind = None if self.blind is None else self.blind[chosen]
-        if self.turned is None or self.owner is None:
+        if self.turned is None or self.row is None or self.owner is None:
             return Views(self.text[chosen], blind)
         kept = chosen[self.owner]
-        return Views(self.text[chosen], blind, self.turned[kept], (np.cumsum(chosen) - 1)[self.owner[kept]])
+        rows, row = np.unique(self.row[kept], return_inverse=True)
+        owner = (np.cumsum(chosen) - 1)[self.owner[kept]]
+        return Views(self.text[chosen], blind, self.turned[rows], row, owner)
 
     def logits(self, pipelines: Sequence[Any], view: str) -> Array:
         """Return mean log odds (N,) of fitted pipelines for one view; of turned texts, the mean."""
@@ -53,8 +57,9 @@ class Views:
             return logits(pipelines, self.blind)
         if view == AVERAGE:
             assert self.turned is not None
+            assert self.row is not None
             assert self.owner is not None
-            return mean_by_owner(logits(pipelines, self.turned), self.owner)
+            return mean_by_owner(logits(pipelines, self.turned)[self.row], self.owner)
         return logits(pipelines, self.text)
 
 
@@ -88,7 +93,8 @@ def seen(
         blind = sources.score([words.blinded(text) for text in texts])
     if AVERAGE in views:
         text, turned, owner = turned_scores(sources, texts, References(identities))
-        return Views(text, blind, turned, owner)
+        rows, row = np.unique(turned, axis=0, return_inverse=True)  # texts of a template become one
+        return Views(text, blind, rows, row, owner)
     return Views(sources.score(texts), blind)
 
 

@@ -12,6 +12,7 @@ from fairlab.methods.safety_ensemble.exported.columns import Columns
 from fairlab.methods.safety_ensemble.exported.export import load_ensemble
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources
+from fairlab.methods.safety_ensemble.views import seen
 from fairlab.metrics.acv import average_counterfactual_variance
 from fairlab.rewriting.references import References
 from fairlab.types import FairlabError
@@ -83,3 +84,24 @@ def test_an_export_averages_as_the_run_did(averaged, tmp_path):
     (tmp_path / "ensemble.json").write_text(json.dumps(description | {"references": "0" * 64}))
     with pytest.raises(FairlabError, match="averages its scores over reference groups by other words"):
         load_ensemble(tmp_path)
+
+
+def test_turned_texts_that_are_equal_are_held_once_and_averaged_as_often_as_they_occur():
+    views = seen(Sources([Biased()]), [*TEXTS, TEXTS[1]], ("average",))
+    assert len(views.turned) < len(views.row) == 17
+    _, turned, owner = turned_scores(Sources([Biased()]), [*TEXTS, TEXTS[1]], References())
+    half = views.only(np.array([False, True, True, False, True]))
+    for view, chosen in ((views, owner >= 0), (half, np.isin(owner, [1, 2, 4]))):
+        np.testing.assert_array_equal(view.turned[view.row], turned[chosen])
+        odds = [float(np.mean(turned[owner == k, 1])) for k in np.unique(owner[chosen])]
+        np.testing.assert_allclose(view.logits([Odds()], "average"), odds)
+
+
+class Odds:
+    """A pipeline whose log odds are the second score."""
+
+    def __getitem__(self, place):
+        return self
+
+    def predict_proba(self, features):
+        return 1 / (1 + np.exp(np.outer(features[:, 1], [1, -1])))
