@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fairlab.checks.foreign import read_json, read_object
+from fairlab.checks.time_limits import TooSlow
 from fairlab.files import check_folder
 from fairlab.types import FairlabError
 
@@ -75,7 +76,7 @@ def loading(what: str) -> Iterator[None]:
     """Convert any error of a library that reads external files within the context to one sentence."""
     try:
         yield
-    except (FairlabError, MemoryError):
+    except (FairlabError, MemoryError, TooSlow):  # a busy machine damages no file
         raise
     except Exception as error:
         reason = " ".join(str(error).split())[:300]
