@@ -33,7 +33,7 @@ def turned_scores(
     own = sources.score(texts)
     found = own[owner]
     every = list(chain.from_iterable(turned))
-    places = [k for k, of in enumerate(owner) if every[k] != texts[of]]
+    places = [k for k, of in enumerate(owner.tolist()) if every[k] != texts[of]]
     scored = sources.score([every[k] for k in places], turned=True)
     found[places] = np.where(np.isnan(scored), found[places], scored)
     return own, found, owner
