@@ -17,6 +17,7 @@ from typing import Any
 
 from fairlab.checks.foreign import read_json, read_object
 from fairlab.checks.tensor_archive import check_tensor_archive
+from fairlab.checks.time_limits import TooSlow
 from fairlab.files import check_folder
 from fairlab.types import FairlabError
 
@@ -82,7 +83,7 @@ def loading(what: str) -> Iterator[None]:
     """Convert any error of a library that reads external files within the context to one sentence."""
     try:
         yield
-    except (FairlabError, MemoryError):
+    except (FairlabError, MemoryError, TooSlow):  # a busy machine damages no file
         raise
     except pickle.UnpicklingError as error:
         raise FairlabError(

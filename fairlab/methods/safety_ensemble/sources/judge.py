@@ -113,6 +113,7 @@ class Judge(Source):
     limits = "The server's owner may change the model behind its name, and it sees every text; prompts sway it."
     citation = "The authors of the model, as its own card names them."
     secret = ("base_url", "api_key_env", "ledger")
+    asks_of_turned = False  # every request has a price
     own_limit = True  # the client's, for each request
 
     def __init__(
