@@ -1,7 +1,7 @@
 """``python -m fairlab.compare A B...``: results of any evaluation tool, compared item by item.
 
 A, B, ... are files or folders of lm-evaluation-harness (with ``--log_samples``), inspect, HELM, MTEB or Every Eval
-Ever, or tables with the columns ``id`` and ``score``; or run folders of fairlab, two at a time.
+Ever, or tables with the columns ``id`` and ``score``; or run folders of fairlab.
 """
 
 from __future__ import annotations

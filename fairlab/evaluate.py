@@ -203,7 +203,7 @@ def datasets_to_measure(
     from fairlab.data.stream.manifest import dataset_facts
 
     if config.model is not None:
-        raise FairlabError("dataset= is measured without a model=; what embeds it is benchmark.db_index.vectors=")
+        raise FairlabError("dataset= is measured without a model=; benchmark.db_index.vectors= chooses its embedding")
     named = named_inputs(config.dataset, "dataset")
     inputs = {f"data of {label}": dataset_facts(source) for label, source in named.items()}
     if models := [benchmark.name for benchmark in benchmarks if not isinstance(benchmark, DataBenchmark)]:

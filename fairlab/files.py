@@ -51,12 +51,18 @@ def no_space_is_one_sentence(path: Path) -> Iterator[None]:
 
 
 def temporary_beside(path: Path) -> Path:
-    """Return a hidden, unpredictable name next to ``path``, so that no file can be planted there in advance."""
+    """Return a hidden, unpredictable name next to ``path``, so that no file can be planted there in advance.
+
+    Raises:
+        FairlabError: ``path`` ends in no name, as ``.`` or ``/`` do.
+    """
+    if not path.name:
+        raise FairlabError(f"{str(path)!r} ends in no name; give the name of what is to be written")
     return path.with_name(f".{path.name[:NAME_LENGTH]}.{secrets.token_hex(8)}.new")
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what a killed process was writing; call this only while the folder is locked.
+    """Remove unfinished files of a killed process; call this only while the folder is locked.
 
     Args:
         folder: Folder, searched with its subfolders, for the names of :func:`temporary_beside`. Links are not followed.
@@ -79,6 +85,8 @@ def replaced_when_written(path: Path) -> Iterator[Path]:
         FairlabError: ``path`` is a device, a pipe or a socket, or is in a folder of the system such as ``/dev``.
     """
     _refuse_special(path)
+    if not path.is_symlink() and path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "Is a directory", str(path))
     temporary = temporary_beside(path)
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666))
     try:

@@ -216,6 +216,12 @@ class Record:
         """Phases of models in the order measured; the phase of the data is not included."""
         return list(dict.fromkeys(reading.phase for reading in self.readings if reading.phase != DATA))
 
+    @property
+    def name(self) -> str:
+        """Name that a person gave to the run (``name=``); empty if it has none."""
+        given = self.config.get("name")
+        return str(given) if isinstance(given, str | int) else ""
+
     def table(self) -> list[dict[str, Reading]]:
         """Return one row per reading, by phase, in the order measured."""
         rows: dict[tuple[str, str, str], dict[str, Reading]] = {}

@@ -148,7 +148,9 @@ def chosen(matrix: Matrix, config: DictConfig) -> Matrix:
     tables = matrix.tables
     if config.table is not None:
         if str(config.table) not in tables:
-            raise FairlabError(f"{config.paper} has no table {config.table} in its matrix, only {', '.join(tables)}")
+            raise FairlabError(
+                f"{config.paper} has no table {config.table} in its matrix; it has: {', '.join(tables) or 'none'}"
+            )
         tables = {str(config.table): tables[str(config.table)]}
     seeds = matrix.seeds if config.seeds is None else matrix.seeds[: config.seeds]
     if config.seeds is not None and len(seeds) != config.seeds:

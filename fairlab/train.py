@@ -154,7 +154,7 @@ class Training:
 
 
 def rehearse_training(config: DictConfig) -> None:
-    """Build what :func:`work` builds before its first step, in a temporary folder; see ``dry_run``.
+    """Build everything that :func:`work` builds before its first step, in a temporary folder; see ``dry_run``.
 
     Data that an augmentation writes first, and prepared text, are not written, and loggers are not started.
 
@@ -261,7 +261,7 @@ def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
                 + ("; give data.input=FILE, texts to make groups of" if "input" in settings else "")
             )
     elif settings.get("input"):
-        raise FairlabError("data.input is what an augmentation makes groups of; choose augmentation=NAME too")
+        raise FairlabError("data.input is the input of an augmentation; choose augmentation=NAME too")
     data = build_with_some(settings, objects | {"augmentation": augmentation})
     set_workers(data, workers)
     return data, parts

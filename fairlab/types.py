@@ -212,7 +212,7 @@ class QuantityInfo:
         useful: Whether the quantity measures usefulness, regardless of the benchmark's topic.
         margin: Largest distance, in ``unit``, that counts as none, from the ideal value or between two models, or None.
         folded: Whether the value is an absolute value of estimates, or a mean of such: percentiles of its draws are
-            biased upwards, and its own test, not an interval, tells it from 0.
+            biased upwards, so its own test, not an interval, compares it with 0.
     """
 
     label: str
@@ -302,8 +302,7 @@ class Description:
         infos = {name: info for name in quantities if (info := self.quantity(name)) is not None}
         return _not_at_default(self, SHOWN) | {
             "quantities": {
-                name: _not_at_default(info, [one.name for one in fields(info) if one.name not in RULES])
-                for name, info in infos.items()
+                name: _not_at_default(info, [one.name for one in fields(info)]) for name, info in infos.items()
             }
         }
 
@@ -329,7 +328,6 @@ class Description:
         return found
 
 
-RULES = ("margin", "folded")  # of judging a quantity; taken from the class, so that old records are judged alike
 SHOWN = ("title", "question", "topic", "subsets", "citation")  # fields of a description that readers of a record need
 
 

@@ -1,6 +1,6 @@
 """``python -m fairlab.view DIR...``: all runs below folders on one page, to sort, filter, compare and inspect.
 
-Results of other tools are shown as well, as ``fairlab compare`` reads them, where a folder holds no run of fairlab.
+Results of other tools are shown as well, as ``fairlab compare`` reads them, if a folder holds no run of fairlab.
 Writes ``view.html`` into the first folder. With many runs the page holds only the table and the trade-off. With
 ``--serve``, a server on this machine provides the rest, and texts that must not be stored in a page, until Ctrl-C.
 """

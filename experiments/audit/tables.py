@@ -19,6 +19,13 @@ WORDS = {
     "fair_called_biased": "fair: called biased",
     "unstable_called_biased": "fair and unstable: called biased",
 }
+WHOLE_WORDS = {
+    "coverage_shift": "biased: interval of the shift holds the planted size",
+    "coverage_gap": "biased: interval of the gap in false-positive rates holds the planted size",
+    "biased": "biased: first sentence says so",
+    "fair": "fair: first sentence calls it biased",
+    "unstable": "fair and unstable: first sentence calls it biased",
+}
 SETS = {"biographies": "accountant or not", "reviews": "SST-2", "hate": "hate in tweets"}
 READ_LABELS = {"biographies": ["other", "accountant"], "hate": ["hate", "neither", "offensive"]}  # as sorted
 
@@ -38,12 +45,22 @@ WALKED_QUANTITIES = (
 
 def simulated() -> str:
     """Return the shares of the simulations."""
-    found = json.loads((FOLDER / "simulated.json").read_text(encoding="utf-8"))
+    return _shares("1,000 simulated excesses each", "simulated.json", WORDS)
+
+
+def whole() -> str:
+    """Return the shares of the simulations of whole audits."""
+    return _shares("1,000 simulated audits each", "whole.json", WHOLE_WORDS)
+
+
+def _shares(head: str, file: str, words: dict[str, str]) -> str:
+    found = json.loads((FOLDER / file).read_text(encoding="utf-8"))
     rows = [
-        [WORDS[name], f"{100 * one['share']:.1f} % [{100 * one['low']:.1f}, {100 * one['high']:.1f}]"]
-        for name, one in found.items()
+        [said, f"{100 * one['share']:.1f} % [{100 * one['low']:.1f}, {100 * one['high']:.1f}]"]
+        for name, said in words.items()
+        for one in [found[name]]
     ]
-    return markdown(["1,000 simulated audits each", "share"], rows)
+    return markdown([head, "share"], rows)
 
 
 def audited() -> str:
@@ -120,5 +137,11 @@ def _interval(value: float, low: float, high: float) -> str:
 
 
 PAGES = {
-    "docs/audit.md": {"simulated": simulated, "audited": audited, "walked": walked, "flips": read_flips},
+    "docs/audit.md": {
+        "simulated": simulated,
+        "whole": whole,
+        "audited": audited,
+        "walked": walked,
+        "flips": read_flips,
+    },
 }

@@ -14,6 +14,8 @@ SETS = {
 }
 # Models beside the baseline and the debiased one, by their names in the readings.
 MODELS = {
+    "debiased, not averaged": "unaveraged",
+    "averaging alone": "average",
     "undebiased twin": "undebiased",
     "forest": "forest",
     "forest + pairing": "unweighted",

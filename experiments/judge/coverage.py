@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.judge.paired import paired_difference
-from fairlab.metrics.bootstrap import RESAMPLES, expanded_interval, folded_interval
+from fairlab.metrics.bootstrap import FEWEST_ITEMS, RESAMPLES, expanded_interval, folded_interval
 from fairlab.metrics.permutation_test import coin_draws, exceeding_p
 from fairlab.record import Reading
-from fairlab.reporting.tables.grouping import over_seeds
+from fairlab.reporting.tables.grouping import FEWEST_SEEDS, over_seeds
 
 FILE = Path(__file__).with_name("coverage.json")
 REPEATS = 2_000
@@ -37,9 +37,10 @@ def simulate(repeats: int = REPEATS) -> list[dict[str, Any]]:
     return [*means(repeats), *absolute_shares(repeats), *equivalence(repeats), *seeds(repeats), *paired(repeats)]
 
 
-def row(kind: str, what: str, n: int, measure: str, hits: Array) -> dict[str, Any]:
-    """Return a row of the record."""
-    return {"kind": kind, "what": what, "n": n, "measure": measure, "share": round(float(np.mean(hits)), 4)}
+def row(kind: str, what: str, n: int, measure: str, hits: Array | None) -> dict[str, Any]:
+    """Return a row of the record; without ``hits`` pages print no interval, and the share is None."""
+    share = None if hits is None else round(float(np.mean(hits)), 4)
+    return {"kind": kind, "what": what, "n": n, "measure": measure, "share": share}
 
 
 def percentiles(values_RN: Array) -> tuple[Array, Array]:
@@ -60,7 +61,7 @@ def means(repeats: int) -> Iterator[dict[str, Any]]:
             yield row("mean", name, n, "coverage, percentiles", (low <= truth) & (truth <= high))
             found = np.array([expanded_interval(*one, n) for one in zip(values.mean(axis=1), low, high, strict=True)])
             covered = (found[:, 0] <= truth) & (truth <= found[:, 1])
-            yield row("mean", name, n, "coverage, widened", covered)
+            yield row("mean", name, n, "coverage, widened", covered if n >= FEWEST_ITEMS else None)
 
 
 def absolute_shares(repeats: int) -> Iterator[dict[str, Any]]:
@@ -79,7 +80,7 @@ def absolute_shares(repeats: int) -> Iterator[dict[str, Any]]:
             what = f"true distance {truth:g}"
             yield row("mean distance from even", what, n, "coverage, percentiles", (low <= truth) & (truth <= high))
             covered = (found[:, 0] <= truth) & (truth <= found[:, 1])
-            yield row("mean distance from even", what, n, "coverage, corrected", covered)
+            yield row("mean distance from even", what, n, "coverage, corrected", covered if n >= FEWEST_ITEMS else None)
             if not truth:
                 yield row("mean distance from even", what, n, "off by percentiles", low > 0)
                 yield row("mean distance from even", what, n, "off by its test", p < 0.05)
@@ -117,7 +118,7 @@ def seeds(repeats: int) -> Iterator[dict[str, Any]]:
                     first = readings[0]
                     covered.append(
                         [
-                            abs(point.value) <= (point.high - point.low) / 2,
+                            math.nan if runs < FEWEST_SEEDS else abs(point.value) <= (point.high - point.low) / 2,
                             alone[0] <= 0 <= alone[1],
                             first.low <= 0 <= first.high,
                         ]
@@ -126,7 +127,8 @@ def seeds(repeats: int) -> Iterator[dict[str, Any]]:
                 measures = ("seeds and items", "seeds alone", "items of one seed")
                 for measure, hits in zip(measures, np.array(covered).T, strict=True):
                     if measure != "seeds alone" or runs < 8:
-                        yield row("mean over seeds", what, n, f"coverage, {measure}", hits)
+                        found = None if np.isnan(hits).any() else hits
+                        yield row("mean over seeds", what, n, f"coverage, {measure}", found)
 
 
 def paired(repeats: int) -> Iterator[dict[str, Any]]:

@@ -10,14 +10,21 @@ from experiments.rendering import markdown
 
 
 def coverage() -> str:
-    """One row per simulation, with one column per number of items; dashes stand where none was simulated."""
+    """One row per simulation, with one column per number of items.
+
+    Dashes stand for what was not simulated, ``none`` where pages print no interval.
+    """
     content: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    shares: dict[tuple[str, str, str], dict[int, float]] = {}
+    shares: dict[tuple[str, str, str], dict[int, float | None]] = {}
     for one in content["rows"]:
         shares.setdefault((one["kind"], one["what"], one["measure"]), {})[one["n"]] = one["share"]
     items = sorted({one["n"] for one in content["rows"]})
-    rows = [[*names, *(f"{of[n]:.3f}" if n in of else "–" for n in items)] for names, of in shares.items()]
+    rows = [[*names, *(_shown(of[n]) if n in of else "–" for n in items)] for names, of in shares.items()]
     return markdown(["what is judged", "data", "share of repeats", *(f"n {n}" for n in items)], rows)
+
+
+def _shown(share: float | None) -> str:
+    return "none" if share is None else f"{share:.3f}"
 
 
 PAGES = {"docs/comparing.md": {"coverage": coverage}}

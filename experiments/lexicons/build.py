@@ -2,8 +2,8 @@
 
 Names: counts of the 1990 United States census (``names/dist.{male,female}.first.txt``, public domain) give the gender,
 Tzioumis 2018 (``names/firstnames.csv``, CC0-1.0) the race. Names that few people of those sources bear are given by
-hand below; names of Hispanic, French, Algerian, Irish and Vietnamese people, which the census has few of, are those of
-Faker 40.63 (MIT), which must be installed: these are found in texts, but stand for no other name.
+hand below; further ones are of lists of packages (:mod:`experiments.lexicons.name_lists`): these are found in texts,
+but stand for no other name.
 Nationalities: the country and demonym list of UnQover (Li et al. 2020, Apache-2.0,
 ``word_lists/unqover_subjects/country``), two misprints of which are mended, with the plurals made here by rule.
 
@@ -13,13 +13,21 @@ Nationalities: the country and demonym list of UnQover (Li et al. 2020, Apache-2
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import os
-import re
 from pathlib import Path
 
+from experiments.lexicons.name_lists import (
+    LIKE_SURNAMES,
+    first_lists,
+    is_word,
+    last_lists,
+    merged,
+    surnames,
+)
 from fairlab.files import write_whole
+from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.english.agreement import is_known
 from fairlab.text.folding import fold
 
 DATA = Path(os.environ.get("FAIRLAB_DATA", "."))
@@ -29,6 +37,7 @@ MOST_COMMON = 0.004  # per cent of the census sample; rarer names are left out
 ONE_SEX = 0.95  # share of bearers from which a name counts as a man's or a woman's
 RACE = {"pctapi": ("asian", 75), "pctblack": ("black", 60), "pcthispanic": ("hispanic", 75), "pctwhite": ("white", 90)}
 BEARERS = 30  # of Tzioumis's mortgage applicants
+A_ROW = 12  # names of packages in a row
 
 # Hand-given, from general knowledge of naming in each group; the census sample holds too few of their bearers.
 BY_HAND = {
@@ -80,6 +89,32 @@ WORDS = """
     Rusty Sandy Season Shelby Sherry Sierra Sonny Star Sterling Stormy Sue Summer Sunny Tad Teddy Terra Tiffany Trey
     Trinity Van Vi Violet Wade Ward Will Willow Windy Woody
     """.split()
+# Of the lists that come last: places, brands, peoples and the like.
+NO_NAMES = frozenset(
+    """
+    aba abb ala alabama alia amish apollo ara arabia arizona arlington armani asbury ashanti avon baptist bergen berlin
+    bethel boston bristol brit bryn burnie cali cambria capitola ceylon cheyenne claus columbia creola cuba daan
+    dace dijon
+    doc doha dow emmy erie essex etna eros fatah fayette florentin french gee gregorian halle hamas hobart hoy imam
+    indiana indy iran iraq ireland islam isis january janus jaya jerusalem jihad kenya kinte kush lafayette lahore
+    lexus london lorraine louisiana madina maj mecca medina medora melbourne memphis missouri montana muslim nand nas
+    nautica nazi neo nevada nile nim nira odessa ole oneida orion osaka palestine pandora philadelphia pius porsche
+    raees raf rand rada remington reno rica riyadh rome roma roswell sabah seine seneca shasta shawnee shiloh siddhi
+    skye somer stetson sylvania tab taurus tennessee texas theres til transit tri tutu ute vega venice verona versa
+    vesta vic vigo viking washington wellington windsor york zaire zion
+    """.split()
+)
+# Of these lists, names that texts have as surnames more often.
+OFTEN_SURNAMES = frozenset(
+    """
+    alam albrecht anka asimov austen baran beckham bolden bose buren cain caesar carlisle cena channing clemens colbert
+    colvin conway coolidge darko draven drury eckhart elam esau falk foch fonda franciscus guthrie haden hagen harlow
+    holm hussein jagger jolie judd kenyatta kenyon khadr konrad lennon lindbergh lorenz lovett lum macy mahan mala malin
+    mcarthur morsi musharraf nasser nile ogden oswald ott payton polk presley pryor reagan reiner reinhart rennie
+    rockne rosey ruffin rustin sabin sadat saddam seldon sheridan simeon slade sommer stefani suvari taft talmadge tandy
+    tatum thurlow tilden tilly tolbert verne whitley wilkie winthrop yan yee
+    """.split()
+)
 SURNAMES = """
     Allen Arnold Bailey Baker Barry Bennett Bernard Blair Blake Booker Boyd Brady Brock Brown Bryant Burton Byrd
     Byron Cameron Carroll Carter Clark Clifton Cole Cooper Curry Curtis Dalton Dane Dewey Dillon Dixon Donovan
@@ -156,42 +191,34 @@ def names() -> str:
     return text.getvalue()
 
 
-LOCALES = {
-    "hispanic": ("es_MX", "es_CO", "es_ES", "es_AR"),
-    "": ("fr_FR", "fr_QC", "fr_BE", "fr_DZ", "ga_IE", "en_IE"),
-    "asian": ("vi_VN",),
-}
-# Of these, names with a letter that English has not: Jürgen, Łukasz, Ørjan.
-ACCENTED = tuple("cs_CZ da_DK de_DE et_EE fi_FI hr_HR hu_HU lv_LV no_NO pl_PL pt_BR pt_PT ro_RO sk_SK sv_SE".split())
-BOTH = frozenset("alix jacky nour remy rowan shea yuri".split())  # of Faker's, borne by men and women
-GENDERS = {"male": "man", "female": "woman"}
-SHORTEST = 3  # letters of a name of Faker's
-
-
 def further(known: set[str]) -> list[list[str]]:
-    """Rows of Faker's names that are not known: those of one word, or joined by a hyphen."""
-    from lemminflect import getAllLemmas
-
+    """Return the rows of names from packages that are not known; a row holds all names of which it says the same."""
     with (DATA / "names/Names_2010Census_Top1000.csv").open(encoding="utf-8", newline="") as file:
-        surnames = {row["SURNAME"].casefold() for row in csv.DictReader(file)}
-    found: dict[str, list[str]] = {}
-    for race, locales in (*LOCALES.items(), ("", ACCENTED)):
-        for locale in locales:
-            people = importlib.import_module(f"faker.providers.person.{locale}").Provider
-            for sex, gender in GENDERS.items():
-                for name in getattr(people, f"first_names_{sex}"):
-                    if locale in ACCENTED and (name.isascii() or len(name) <= SHORTEST):
-                        continue
-                    row = found.setdefault(fold(name), [name, gender, race, f"Faker 40.63 {locale}"])
-                    row[1] = gender if row[1] == gender else "both"
-    rows = []
-    for folded, (name, gender, race, source) in found.items():
-        if folded in known or len(name) < SHORTEST or not re.fullmatch(r"[^\W\d_]+(?:-[^\W\d_]+)*", name):
-            continue
-        sense = OTHER_SENSE.get(folded) or ("surname" if folded in surnames else "")
-        sense = "word" if not sense and getAllLemmas(folded) else sense
-        rows.append([name, "both" if folded in BOTH else gender, race, sense, source])
-    return rows
+        frequent = {row["SURNAME"].casefold() for row in csv.DictReader(file)}
+    places = {fold(word) for line in subjects() for word in line.split()}
+    first, often = merged(first_lists(), known), frequent | surnames() | OFTEN_SURNAMES
+    own = {fold(form) for one in load_lexicon("gender").entries if one.pos == "name" for form in one.forms}
+    last = merged(last_lists(), {*known, *first, *OTHER_SENSE, *NO_NAMES, *places, *own})
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for folded, (name, gender, race, source) in first.items():
+        sense = OTHER_SENSE.get(folded) or ("surname" if folded in frequent else "word" if is_known(folded) else "")
+        rows.setdefault((gender, race, sense, source), []).append(name)
+    for folded, (name, gender, race, source) in last.items():
+        english = source.endswith(" en") and gender == "man" and LIKE_SURNAMES.fullmatch(folded)
+        sense = "surname" if english or folded in often else ""
+        if not is_word(folded):
+            rows.setdefault((gender, race, sense, source), []).append(name)
+    return [
+        [" ".join(names[start : start + A_ROW]), *rest]
+        for rest, names in rows.items()
+        for start in range(0, len(names), A_ROW)
+    ]
+
+
+def subjects() -> list[str]:
+    """Return UnQover's countries and demonyms, misprints mended."""
+    lines = (DATA / "word_lists/unqover_subjects/country").read_text(encoding="utf-8").splitlines()
+    return [MENDED.get(line.split("] ", 1)[-1], line.split("] ", 1)[-1]).strip() for line in lines]
 
 
 def persons(demonym: str) -> tuple[str, str]:
@@ -206,7 +233,7 @@ def persons(demonym: str) -> tuple[str, str]:
 def nationalities() -> str:
     """nationality.yaml: attributes are the demonyms in lower case."""
     lines = (DATA / "word_lists/unqover_subjects/country").read_text(encoding="utf-8").splitlines()
-    mended = [MENDED.get(line.split("] ", 1)[-1], line.split("] ", 1)[-1]).strip() for line in lines]
+    mended = subjects()
     countries = [name for line, name in zip(lines, mended, strict=True) if line.startswith("[subj] ")]
     demonyms = [name for line, name in zip(lines, mended, strict=True) if line.startswith("[subj:dem] ")]
     pairs = list(zip(countries, demonyms, strict=True))

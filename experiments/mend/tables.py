@@ -1,31 +1,59 @@
-"""Table of the page on mending a model at a price."""
+"""Tables of the page on mending a model at a price, from the records of one walk.
+
+python -m fairlab.mend minilm axis=gender keep=stsb:-1 "methods=[sentence_debias,leace,ccd_linear]" output=mended
+"""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from experiments.rendering import markdown
+from fairlab.mend.judging import MendJudgement, best_of, judge_change, price_of
+from fairlab.mend.outcome import concluded
+from fairlab.record import Record
+from fairlab.reporting.headlines import title
 
-RECORD = Path(__file__).with_name("record.json")
+FOLDER = Path(__file__).parent / "records"
+MODEL, ORIGINAL = "minilm", "original"
+WAYS = ("sentence_debias", "leace", "ccd_linear")
+PRICE = price_of("stsb:-1", "stsb")
+
+
+def _judged() -> list[MendJudgement]:
+    record = Record.load(FOLDER / "chosen_by")
+    return [judge_change(record, way, ORIGINAL, PRICE) for way in WAYS]
 
 
 def tried() -> str:
     """Return a row per method that was tried, by the readings that choose."""
-    found = json.loads(RECORD.read_text(encoding="utf-8"))
     rows = [
         [
-            f"`{one['label']}`",
-            f"{len(one['fairer'])} of {one['tested']}",
-            str(len(one["worse"])),
-            f"{100 * one['remaining']:.0f} %",
-            one["utility"].removeprefix("stsb "),
-            "yes" if one["kept"] else "not shown",
+            f"`{one.label}`",
+            f"{len(one.fairer)} of {one.tested}",
+            str(len(one.worse)),
+            f"{100 * one.remaining:.0f} %",
+            one.utility.removeprefix("stsb "),
+            "yes" if one.kept else "not shown",
         ]
-        for one in found["tried"]
+        for one in _judged()
     ]
-    head = ["method", "fairer beyond chance", "less fair", "distance to fair left", "change of STS-B", "price kept"]
-    return f"{markdown(head, rows)}\n\n> {found['sentence']}"
+    return markdown(["method", "fairer", "less fair", "distance left", "change of STS-B", "price kept"], rows)
 
 
-PAGES = {"docs/mend.md": {"tried": tried}}
+def proven() -> str:
+    """Return the answer, and a row per reading that proves: before, after and the paired difference."""
+    chosen, record = best_of(_judged()), Record.load(FOLDER / "measured")
+    assert chosen is not None
+    proof = judge_change(record, chosen.label, ORIGINAL, PRICE)
+    values = {(one.phase, one.benchmark, one.subset, one.quantity): one for one in record.readings}
+    rows = []
+    for one in (one for one in record.comparisons if one.headline):
+        before, after = (values[phase, one.benchmark, one.subset, one.quantity] for phase in (ORIGINAL, chosen.label))
+        change = f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
+        p = "" if one.p_holm is None or PRICE.is_of(one) else f"{one.p_holm:.2g}"
+        rows.append([title(before), f"{before.value:.3f}", f"{after.value:.3f}", change, p])
+    table = markdown(["reading", "before", "after", "change", "p after Holm"], rows)
+    return f"{table}\n\n> {concluded(FOLDER, MODEL, PRICE, _judged(), {}, proof).sentence}"
+
+
+PAGES = {"docs/mend.md": {"tried": tried, "proven": proven}}

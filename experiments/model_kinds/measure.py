@@ -4,8 +4,9 @@
 
 Each kind is a tiny model of random weights in another form. Kinds that a command can name are measured by the command,
 the others by ``fairlab.evaluate``. What was found is kept in ``FOLDER/found/KIND.json``, so that a killed run goes on
-with the next kind; kinds whose packages are missing are left out. ``record.json`` is written from what was found. A
-kind that is named is measured again. ``--llama`` names a Python that has ``llama-cpp-python[server]``.
+with the next kind, and a new family is tried alone; kinds whose packages are missing are left out. ``record.json`` is
+written from what was found. A kind that is named is measured again. ``--llama`` names a Python that has
+``llama-cpp-python[server]``.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ FAMILIES = {
     "pronouns": {"winobias": "winobias", "winogender": "winogender"},
     "perplexity": {"perplexity": "perplexity"},
     "written texts": {"mb_index": "mb_index"},
+    "leakage": {"leakage": "leakage"},
+    "questions": {"bbq": "bbq", "decisions": "decisions"},
+    "writing": {name: name for name in ("counterfactual", "refusals")},
     "labels": {"glue": "sst2", "fairscore": "sst2_fairscore"},
     "harms": {"safety_olid": "safety_olid"},
 }
@@ -207,16 +211,21 @@ def settings(weights: Weights, kind: Kind) -> dict[str, Any]:
         "benchmark.fairscore.task": "sst2",
         "benchmark.rte_probe.limit": 200,
         "benchmark.mb_index.contexts": 8,
+        "benchmark.leakage.sets": ["embedded"],
+        "benchmark.leakage.folds": 2,
+        "benchmark.counterfactual.max_tokens": 8,
+        "benchmark.refusals.max_tokens": 8,
         **kind.settings(weights),
     }
 
 
-def measured(model: Any, weights: Weights, kind: Kind, ledger: Path) -> Record:
-    """Measure a model on all families: by the command if it has a name, else by the function."""
+def measured(model: Any, weights: Weights, kind: Kind, ledger: Path, families: Mapping[str, Any]) -> Record:
+    """Measure a model on families: by the command if it has a name, else by the function."""
     import fairlab
 
-    names = [name for family in FAMILIES.values() for name in family]
-    chosen = settings(weights, kind)
+    names = [name for family in families.values() for name in family]
+    others = {name for family in FAMILIES.values() for name in family}.difference(names)
+    chosen = {key: value for key, value in settings(weights, kind).items() if set(key.split(".")).isdisjoint(others)}
     if not isinstance(model, str):
         return fairlab.evaluate(model, names, limit=LIMIT, settings=chosen).record
     if model.startswith("http"):
@@ -230,12 +239,12 @@ def measured(model: Any, weights: Weights, kind: Kind, ledger: Path) -> Record:
         return Record.load(Path(folder, "run"))
 
 
-def outcomes(record: Record, name: str, place: Path) -> dict[str, str]:
+def outcomes(record: Record, name: str, place: Path, families: Mapping[str, Any]) -> dict[str, str]:
     """Return for each family ``yes``, or why it was not run, without the names of the model and of the place."""
     read = {reading.benchmark.partition("@")[0] for reading in record.readings}
     reasons = {entry.benchmark.partition("@")[0]: entry.reason for entry in reversed(record.not_run)}
     found = {}
-    for family, benchmarks in FAMILIES.items():
+    for family, benchmarks in families.items():
         lacking = [called for called in benchmarks.values() if called not in read]
         why = "; ".join(dict.fromkeys(reasons.get(called, "it was not run").removeprefix(name) for called in lacking))
         found[family] = why.replace(f"{place}/", "").strip() or "yes"
@@ -262,20 +271,31 @@ def values_of(model: Any) -> dict[str, list[list[float]]]:
     return found
 
 
-def try_kind(kind: Kind, weights: Weights, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what a kind of model gives for each family, its readings and its values on a few texts."""
+def try_kind(kind: Kind, weights: Weights, arguments: argparse.Namespace, known: dict[str, Any]) -> dict[str, Any]:
+    """Return what a kind of model gives for each family, its readings and its values on a few texts.
+
+    Args:
+        kind: Kind of model.
+        weights: Weights of the kinds.
+        arguments: Arguments of the command.
+        known: What was found before, of which only the families that are missing are tried; empty for a new kind.
+    """
     import fairlab
     from fairlab.backbones.model_object import ModelObject
 
     with tempfile.TemporaryDirectory() as place, kind.make(weights, arguments) as model:
         ledger = Path(place, "ledger.sqlite")
-        known: dict[str, str] = {"ledger": str(ledger)} if str(model).startswith("http") else {}
-        loaded = fairlab.load(model, **kind.settings(weights), **known)
+        server: dict[str, str] = {"ledger": str(ledger)} if str(model).startswith("http") else {}
+        loaded = fairlab.load(model, **kind.settings(weights), **server)
         name = loaded.name if isinstance(loaded, ModelObject) else type(loaded.model).__name__
-        record = measured(model, weights, kind, ledger)
+        before = known.get("families", {})
+        left = {family: benchmarks for family, benchmarks in FAMILIES.items() if family not in before}
+        record = measured(model, weights, kind, ledger, left)
+        found = before | outcomes(record, name, weights.place, left)
+        readings = {key: value for key, value in record.metrics().items() if np.isfinite(value)}
         return {
-            "families": outcomes(record, name, weights.place),
-            "readings": {key: value for key, value in record.metrics().items() if np.isfinite(value)},
+            "families": {family: found[family] for family in FAMILIES},
+            "readings": known.get("readings", {}) | readings,
             **values_of(loaded),
             "packages": [f"{one} {version(one)}" for module, one in (kind.packages or {}).items() if module],
         }
@@ -324,12 +344,13 @@ def main(argv: list[str]) -> None:
         file = kept / f"{name}.json"
         packages = kind.packages or {}
         missing = [one for module, one in packages.items() if not (is_there(module) if module else arguments.llama)]
-        if (file.is_file() and name not in arguments.kinds) or (arguments.kinds and name not in arguments.kinds):
+        known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() and name not in arguments.kinds else {}
+        if known.get("families", {}).keys() >= FAMILIES.keys() or (arguments.kinds and name not in arguments.kinds):
             continue
         if missing:
             print(f"{name}: left out without {', '.join(missing)}", file=sys.stderr)
             continue
-        file.write_text(json.dumps(try_kind(kind, weights, arguments)), encoding="utf-8")
+        file.write_text(json.dumps(try_kind(kind, weights, arguments, known)), encoding="utf-8")
         print(f"{name}: tried", file=sys.stderr)
     found = {name: json.loads(file.read_text()) for name in KINDS if (file := kept / f"{name}.json").is_file()}
     RECORD.write_text(json.dumps(summary(found), indent=1) + "\n", encoding="utf-8")

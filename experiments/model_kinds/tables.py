@@ -18,19 +18,25 @@ def record() -> dict[str, Any]:
 
 def families() -> str:
     """Return kinds by families: measured, or the number of the reason below the table."""
-    found = record()["kinds"]
-    names = next(iter(found.values()))["families"]
+    found, names = record()["kinds"], list(record()["benchmarks"])
     reasons = list(dict.fromkeys(why for one in found.values() for why in one["families"].values() if why != "yes"))
     rows = [
         [
             kind,
             one["given"],
-            *("yes" if why == "yes" else str(1 + reasons.index(why)) for why in one["families"].values()),
+            *(cell(one["families"].get(name), reasons) for name in names),
         ]
         for kind, one in found.items()
     ]
     table = markdown(["kind of model", "`model=`, or the object", *names], rows)
     return "\n".join([table, "", *(f"{number}. not run: {reason}" for number, reason in enumerate(reasons, start=1))])
+
+
+def cell(why: str | None, reasons: list[str]) -> str:
+    """Return ``yes``, the number of the reason, or a dash for a family that was not tried."""
+    if why is None:
+        return "–"
+    return "yes" if why == "yes" else str(1 + reasons.index(why))
 
 
 def differences() -> str:

@@ -152,8 +152,15 @@ def _short(said: str) -> str:
 def main(folders: list[Path]) -> None:
     """Measure everything, or add runs to what is there, and write the tables."""
     kept = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {}
-    added = {"trained": trained(folders)} if folders else measured()
+    added = {"trained": joined(kept.get("trained", []), trained(folders))} if folders else measured()
     write_whole(RESULT, json.dumps(kept | added, indent=1) + "\n")
+
+
+def joined(kept: list[dict[str, Any]], added: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return all outcomes of runs by method and number format; added ones replace kept ones of the same."""
+    again = {(row["method"], row["dtype"]) for row in added}
+    rows = [*added, *(row for row in kept if (row["method"], row["dtype"]) not in again)]
+    return sorted(rows, key=lambda row: (row["method"], row["dtype"]))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from fairlab.checks.escapes import printable
 from fairlab.checks.values import faults, hints_of, takes_objects
 from fairlab.files import NO_NAME
 from fairlab.run.command_line import cli
@@ -20,10 +21,11 @@ Returned = TypeVar("Returned")
 
 
 def checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
-    """Return a public function that refuses an argument of another type than its annotation.
+    """Return a public function or method that refuses an argument of another type than its annotation.
 
     Arguments that may be objects are checked by the function itself. Numbers of numpy become numbers of Python. Errors
-    of the file system that the user can fix become a :class:`FairlabError`, as at the command line.
+    of the file system that the user can fix become a :class:`FairlabError`, as at the command line. Control characters
+    in the sentence of an error are written as escapes.
     """
     signature = inspect.signature(function)
 
@@ -31,14 +33,17 @@ def checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
     def call(*args: Given.args, **settings: Given.kwargs) -> Returned:
         bound = signature.bind(*args, **settings)
         bound.arguments.update({name: _as_python(value) for name, value in bound.arguments.items()})
-        _refuse_misfits(function, bound.arguments)
         try:
+            _refuse_misfits(function, bound.arguments)
             return function(*bound.args, **bound.kwargs)
+        except FairlabError as error:
+            error.args = (printable(str(error)),)
+            raise
         except OSError as error:
             sentence = cli.explain(error)
             if sentence is None:
                 raise
-            raise FairlabError(sentence) from error
+            raise FairlabError(printable(sentence)) from error
 
     return call
 

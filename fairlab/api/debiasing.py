@@ -55,6 +55,7 @@ class Run:
         """Return the trained model."""
         return load_trainable(self.folder)
 
+    @checked
     def save(self, folder: str | Path) -> Path:
         """Save the run to a new folder.
 
@@ -100,6 +101,14 @@ def debias(
 
     Raises:
         FairlabError: If the model, the groups, a name or a setting is invalid.
+
+    Example:
+        >>> people, jobs = ("He", "My brother", "The man", "Her uncle"), ("nurse", "lawyer", "cook", "pilot", "clerk")
+        >>> texts = [f"{person} is a {job}." for person in people for job in jobs]
+        >>> groups = fairlab.augment(texts, "counterfactual_groups", axis="gender")  # doctest: +SKIP
+        >>> run = fairlab.debias("minilm", groups, method="sentence_debias", benchmarks="cced")  # doctest: +SKIP
+        >>> run.results["after/cced/embedded/gap"] < run.results["before/cced/embedded/gap"]  # doctest: +SKIP
+        True
     """
     measured = [benchmarks] if isinstance(benchmarks, str) else benchmarks
     if measured is not None and not measured:

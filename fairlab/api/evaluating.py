@@ -20,6 +20,7 @@ from fairlab.judge.reading import read_tool_runs
 from fairlab.judge.verdicts import Judgement, judge
 from fairlab.protocols import Benchmark
 from fairlab.record import Record
+from fairlab.reporting.tables.all_pairs import RunsCompared, compare_runs
 from fairlab.reporting.tables.comparing import Side, compare_sides, of_other_definitions, only_side
 from fairlab.reporting.tables.tool_records import results_file
 from fairlab.run.config.build import build_benchmarks
@@ -59,6 +60,11 @@ def evaluate(
     Raises:
         FairlabError: If there is no such model, benchmark or setting, if the list is empty, if ``limit`` is below 1, if
             no benchmark could be run, or if a model fails its check and ``strict`` is true.
+
+    Example:
+        >>> results = fairlab.evaluate("minilm", "cced", limit=20)  # doctest: +SKIP
+        >>> round(results["cced/embedded/gap"], 2)  # doctest: +SKIP
+        0.08
     """
     single = isinstance(benchmarks, str) or hasattr(benchmarks, "measure")
     if not single and not isinstance(benchmarks, Sequence):
@@ -119,8 +125,10 @@ def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[st
 
 
 @checked
-def compare(*measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: float | None = None) -> Changes | Judgement:
-    """Compare results item by item: two of fairlab, or any number from another evaluation tool.
+def compare(
+    *measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: float | None = None
+) -> Changes | RunsCompared | Judgement:
+    """Compare results item by item, of fairlab or of another evaluation tool.
 
     Readings by different versions of a benchmark's definition are left out, and the result lists them.
 
@@ -129,24 +137,37 @@ def compare(*measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: floa
             :func:`fairlab.debias`, a record, or the folder of a run (for a training run, the trained model is
             compared). From other tools: files or folders that :mod:`fairlab.judge.reading` can read, such as the
             results of lm-evaluation-harness or a log of inspect.
-        adjust: Method that adjusts the p-values of other tools' results: ``holm`` or ``bh`` (Benjamini-Hochberg).
+        adjust: Method that adjusts the p-values of all pairs: ``holm`` or ``bh`` (Benjamini-Hochberg).
         margin: Largest difference in other tools' results that counts as equal, or None for no equivalence test.
 
     Returns:
-        :class:`Changes` for two results of fairlab, :class:`fairlab.judge.verdicts.Judgement` for other tools.
+        :class:`Changes` for two results of fairlab, :class:`fairlab.reporting.tables.all_pairs.RunsCompared` for more
+        of them, and :class:`fairlab.judge.verdicts.Judgement` for other tools.
         Differences are later minus earlier arguments.
 
     Raises:
         FairlabError: If a result covers several models, or if the results share no reading over the same items.
+
+    Example:
+        >>> before = fairlab.evaluate("minilm", "cced", limit=20)  # doctest: +SKIP
+        >>> after = fairlab.evaluate(fairlab.load("minilm", pooling="cls"), "cced", limit=20)  # doctest: +SKIP
+        >>> print(fairlab.compare(before, after))  # doctest: +SKIP
+        |  | difference | unit | p | n |
+        | --- | --- | --- | --- | --- |
+        | CCED gap, embedded sentences | +0.0007...
     """
     measured = tuple((results_file(one) if isinstance(one, Record) else None) or one for one in measured)
     if all(isinstance(one, str | Path) and not holds_run(Path(one)) for one in measured):
         runs = [run for one in measured for run in read_tool_runs(one)]
         return judge(runs, adjust=adjust, margin=margin)
-    if len(measured) != 2:
-        raise FairlabError(f"runs of fairlab are compared two at a time, not {len(measured)}; give two")
-    if margin is not None or adjust != "holm":
-        raise FairlabError("adjust and margin are for results of other tools; leave them out for runs of fairlab")
+    if len(measured) < 2:
+        raise FairlabError("one run alone cannot be compared; give at least two")
+    if margin is not None:
+        raise FairlabError(
+            "margin is for results of other tools; fairlab's benchmarks state their own, so leave it out"
+        )
+    if len(measured) > 2 or adjust != "holm":
+        return compare_runs(list(map(side, measured)), adjust)
     before, after = map(side, measured)
     return Changes(compare_sides(before, after), of_other_definitions(before, after))
 

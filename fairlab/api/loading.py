@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.api.arguments import checked
 from fairlab.backbones.loading import PUBLISHED
+from fairlab.backbones.model_classes import refuse_without_texts
 from fairlab.backbones.tokenizers import readable_length
 from fairlab.checks.values import faults
 from fairlab.distributed import device
@@ -146,6 +147,7 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | ModelObject |
         if chosen["pooling"] not in ("mean", "cls"):
             raise FairlabError(f"pooling of (model, tokenizer) must be mean or cls, not {chosen['pooling']}")
         name = f"this {type(model[0]).__name__}"
+        refuse_without_texts(model[0].config, name)
         chosen["max_length"] = readable_length(*model, chosen["max_length"], name, chosen.pop("longest"))
         return Backbone(*model, **chosen)
     if isinstance(model, PreTrainedModel):
@@ -170,7 +172,13 @@ def _plain(model: Any) -> Any:
 
 def _object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
     """Wrap an object that encodes or scores texts, or a function, as a model; return None for any other object."""
-    from fairlab.backbones.foreign_objects import HarnessScorer, is_harness_model, is_mteb_encoder, mteb_encode
+    from fairlab.backbones.foreign_objects import (
+        HarnessScorer,
+        is_harness_model,
+        is_mteb_encoder,
+        limit_of,
+        mteb_encode,
+    )
     from fairlab.backbones.model_object import ModelObject
 
     encode, harness = getattr(model, "encode", None), is_harness_model(model)
@@ -184,8 +192,8 @@ def _object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
             raise FairlabError(f"{name} has no tok_encode, by which its tokens are counted; derive it from TemplateLM")
         return ModelObject(name, scorer=HarnessScorer(model, name))
     if is_mteb_encoder(model):
-        return ModelObject(name, mteb_encode(model))
-    return ModelObject(name, encode if callable(encode) else model)
+        return ModelObject(name, mteb_encode(model), limit=limit_of(model))
+    return ModelObject(name, encode if callable(encode) else model, limit=limit_of(model))
 
 
 def _object_name(model: Any) -> str:

@@ -66,10 +66,13 @@ class Mended:
         """
         if not self.is_mended:
             raise FairlabError(f"there is no mended model: {self.sentence}")
-        if self.original is not None:
+        if self.original is None:
+            return load(self.folder / MODEL)
+        if (self.folder / FILE).is_file():
             return mended(self.original, read_rule(self.folder / FILE))
-        return load(self.folder / MODEL)
+        return as_audited(str(self.folder / MODEL))
 
+    @checked
     def save(self, folder: str | Path) -> Path:
         """Save everything to a new folder.
 
@@ -93,12 +96,18 @@ def mend(model: Any, axis: Any = "gender", keep: str | None = None, *, data: Any
         keep: Smallest change of utility that counts as kept: ``stsb:-0.5`` for encoders, ``accuracy:-2`` for
             classifiers, which are the defaults.
         data: Labelled rows of a classifier, a third of which proves; None for an encoder.
-        settings: ``methods``, ``seed``, ``limit`` and ``output`` (a new folder; None keeps everything as long as the
-            returned object); of an encoder also ``groups``, ``benchmarks`` and ``scale``; of a classifier ``field``,
-            ``label``, ``group``, ``labels`` and ``mode``.
+        settings: ``methods``, ``scale``, ``seed``, ``limit`` and ``output`` (a new folder, or that of a killed mending
+            to resume; None keeps everything as long as the returned object); of an encoder also ``groups`` and
+            ``benchmarks``; of a classifier ``field``, ``label``, ``group``, ``labels`` and ``mode``.
 
     Raises:
         FairlabError: If the model, the data or a setting does not fit, or no method fits the model.
+
+    Example:
+        >>> rows = [{"text": f"{('He', 'She')[k % 2]} came on day {k}.", "label": k % 2} for k in range(400)]
+        >>> found = fairlab.mend(lambda texts: [0.6] * len(texts), data=rows, mode="lexical")  # doctest: +SKIP
+        >>> found.is_mended  # doctest: +SKIP
+        False
     """
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
     given = {"axis": axis, "keep": keep, "output": Path(kept.name) / "mend", **_without_none(settings)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.api.arguments import checked
 from fairlab.checks.escapes import frame_of
 from fairlab.files import (
     check_folder,
@@ -17,10 +19,11 @@ from fairlab.files import (
     replaced_when_written,
 )
 from fairlab.record import Comparison, Note, NotRun, Reading, Record, values_in
-from fairlab.reporting.headlines import title
+from fairlab.reporting.headlines import few_compared, title
 from fairlab.reporting.summary import summary_lines
 from fairlab.reporting.tables.long_form import READING, long_form
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
+from fairlab.reporting.verdicts import TOO_FEW, corrected_interval
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # importing pandas takes a second
@@ -60,6 +63,7 @@ class Results:
         """Return notes needed to interpret the numbers."""
         return self.record.notes
 
+    @checked
     def __getitem__(self, key: str) -> float:
         """Return the value of a key of ``metrics.json``, such as ``seat/average/absolute_effect_size``."""
         values = self.record.metrics()
@@ -74,6 +78,7 @@ class Results:
         """Return one row per reading: model, benchmark, subset, quantity, value, interval bounds, unit, ideal, n."""
         return long_form([self.record])[list(READING)].rename(columns={"phase": "model"})
 
+    @checked
     def items(self) -> pandas.DataFrame:
         """Return one row per item: benchmark, id, group and texts if available, and scores by name and model."""
         from fairlab.reporting.view.items import items_of
@@ -84,6 +89,7 @@ class Results:
         """Return a GitHub Markdown table with headline readings in rows and models in columns."""
         return markdown(*self._table())
 
+    @checked
     def to_latex(self, caption: str = "") -> str:
         """Return a LaTeX table (booktabs package) with headline readings in rows and models in columns."""
         return latex(*self._table(), caption=caption, note="In brackets: 95 % intervals.")
@@ -94,21 +100,29 @@ class Results:
         for row in self.record.table():
             first = next(iter(row.values()))
             if first.headline:
-                values = [_value(row[phase]) if phase in row else "" for phase in phases]
+                values = [_value(self.record, row[phase]) if phase in row else "" for phase in phases]
                 rows.append([Printed(text) for text in (title(first), *values, first.unit, str(first.n))])
         return ["", *(phase or "value" for phase in phases), "unit", "n"], rows
 
+    @checked
     def report(self, path: str | Path) -> Path:
-        """Write the report, a single HTML file that opens offline."""
+        """Write the report, a single HTML file that opens offline.
+
+        Raises:
+            FairlabError: If the folder of the results is gone, or the file cannot be written.
+        """
         from fairlab.reporting.report import write_report
 
+        _refuse_gone(self.record.folder)
         made, wanted = write_report(self.record), Path(path)
         if made.resolve() == wanted.resolve():
             return wanted
+        wanted.parent.mkdir(parents=True, exist_ok=True)
         with no_space_is_one_sentence(wanted), replaced_when_written(wanted) as temporary:
             shutil.copyfile(made, temporary)
         return wanted
 
+    @checked
     def export(self, form: str, folder: str | Path) -> list[Path]:
         """Write the results into a new folder in the format of another tool, and return the files.
 
@@ -124,14 +138,16 @@ class Results:
 
         return export_results(self.record, form, Path(folder))
 
+    @checked
     def save(self, folder: str | Path) -> Path:
         """Save everything to a new folder, as ``fairlab evaluate`` does: record, report and per-item values.
 
         Raises:
-            FairlabError: If the folder is not empty, or the disk is full.
+            FairlabError: If the folder is not empty, the folder of the results is gone, or the disk is full.
         """
         from fairlab.reporting.report import write_report
 
+        _refuse_gone(self.record.folder)
         self.record.save()
         write_report(self.record)
         return copied(self.record.folder, Path(folder))
@@ -150,12 +166,18 @@ def _rows_of(found: ScoredItems) -> Iterator[dict[str, Any]]:
         yield {"benchmark": found.name, "id": name, **group, **texts, **scores}
 
 
+def _refuse_gone(folder: Path) -> None:
+    if not folder.is_dir():
+        raise FairlabError(f"the folder of these results, {folder}, is gone; measure again")
+
+
 def copied(source: Path, folder: Path) -> Path:
     """Copy a run folder to a new location, atomically, and return its path.
 
     Raises:
         FairlabError: If the new location already exists and is not empty, or the disk is full.
     """
+    _refuse_gone(source)
     refuse_used(folder)
     check_folder(source)
     with no_space_is_one_sentence(folder), folder_replaced_when_written(folder) as temporary:
@@ -163,8 +185,9 @@ def copied(source: Path, folder: Path) -> Path:
     return folder
 
 
-def _value(reading: Reading) -> str:
-    return f"{reading.value:.4g} [{reading.low:.4g}, {reading.high:.4g}]"
+def _value(record: Record, reading: Reading) -> str:
+    low, high = corrected_interval(record, reading)
+    return f"{reading.value:.4g} " + (f"({TOO_FEW})" if math.isnan(low) else f"[{low:.4g}, {high:.4g}]")
 
 
 @dataclass(frozen=True)
@@ -188,6 +211,7 @@ class Changes:
         """Return the differences of headline readings in GitHub Markdown, followed by the omitted benchmarks."""
         return "\n\n".join([markdown(*self._table()), *(f"Left out: {reason}." for reason in self.left_out)])
 
+    @checked
     def to_latex(self, caption: str = "") -> str:
         """Return the differences of headline readings in LaTeX with the booktabs package."""
         return latex(*self._table(), caption=caption, note="In brackets: 95 % intervals. p: adjusted by Holm's method.")
@@ -199,12 +223,13 @@ class Changes:
         rows = [
             [
                 Printed(title(c)),
-                Printed(f"{c.difference:+.4g} [{c.low:+.4g}, {c.high:+.4g}]"),
+                Printed(f"{c.difference:+.4g} " + (f"({TOO_FEW})" if few else f"[{c.low:+.4g}, {c.high:+.4g}]")),
                 Printed(c.unit),
-                Printed("" if c.p_holm is None else f"{c.p_holm:.2g}"),
+                Printed("" if c.p_holm is None or few else f"{c.p_holm:.2g}"),
                 Printed(str(c.n)),
             ]
             for c in self.comparisons
             if c.headline
+            for few in [few_compared(c)]
         ]
         return ["", "difference", "unit", "p", "n"], rows

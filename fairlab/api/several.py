@@ -13,6 +13,7 @@ from fairlab.api.results import Changes
 from fairlab.judge.verdicts import Judgement
 from fairlab.record import Record
 from fairlab.reporting.headlines import title
+from fairlab.reporting.tables.all_pairs import RunsCompared
 from fairlab.reporting.tables.comparing import sides_of
 from fairlab.reporting.tables.grouping import records_below
 from fairlab.reporting.tables.long_form import long_form, write_long_form
@@ -35,20 +36,28 @@ class Runs:
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
 
-    def __getitem__(self, number: int) -> Record:
-        return self.records[number]
+    @checked
+    def __getitem__(self, number: Any) -> Record:
+        try:
+            return self.records[number]
+        except (TypeError, IndexError) as error:
+            raise self._no_run(number) from error
 
     def __str__(self) -> str:
-        return "\n".join(f"{number}  {record.folder}  {record.status}" for number, record in enumerate(self.records))
+        return "\n".join(
+            f"{number}  {record.name or record.folder}  {record.status}" for number, record in enumerate(self.records)
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return one row per reading of each run, with the columns of :mod:`fairlab.reporting.tables.long_form`."""
         return long_form(self.records)
 
+    @checked
     def save(self, path: str | Path) -> None:
         """Write the table of :meth:`to_pandas` to a ``.csv`` or ``.parquet`` file."""
         write_long_form(self.records, Path(path))
 
+    @checked
     def table(self, readings: Sequence[str] | None = None) -> MethodTable:
         """Return a table of methods by readings, with deviations over seeds; the best is marked if it is beyond chance.
 
@@ -62,7 +71,8 @@ class Runs:
         titles = {place: title(reading) for side in sides for place, reading in side.readings.items()}
         return replace(table, titles={place: titles[place] for place in table.titles})
 
-    def compare(self, before: int | str | Path, after: int | str | Path) -> Changes | Judgement:
+    @checked
+    def compare(self, before: int | str | Path, after: int | str | Path) -> Changes | RunsCompared | Judgement:
         """Compare two of the runs, paired item by item.
 
         Args:
@@ -73,8 +83,11 @@ class Runs:
 
     def _chosen(self, run: int | str | Path) -> Any:
         if isinstance(run, int) and not -len(self) <= run < len(self):
-            raise FairlabError(f"there is no run {run}; they are numbered 0..{len(self) - 1}")
+            raise self._no_run(run)
         return self.records[run] if isinstance(run, int) else run
+
+    def _no_run(self, number: object) -> FairlabError:
+        return FairlabError(f"there is no run {number!r}; they are numbered 0..{len(self) - 1}")
 
 
 @checked
@@ -86,5 +99,10 @@ def runs(folder: str | Path = "outputs") -> Runs:
 
     Raises:
         FairlabError: If the folder does not exist, contains no run, or a file is damaged.
+
+    Example:
+        >>> folder = fairlab.evaluate("minilm", "cced", limit=20).save("results/minilm")  # doctest: +SKIP
+        >>> print(fairlab.runs("results"))  # doctest: +SKIP
+        0  results/minilm  finished
     """
     return Runs(records_below(Path(folder)))

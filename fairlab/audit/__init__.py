@@ -1,7 +1,7 @@
 """``python -m fairlab.audit``: say whether a classifier of one's own treats people alike.
 
-It changes people in labelled texts, beside a control that changes as much and no people, and compares error rates
-between groups.
+It changes people in labelled texts, next to a control that changes as many words but no people, and compares error
+rates between groups.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ def _writing(values: Mapping[str, Any], record: Record) -> None:
     record.provenance |= environment() | {"weights": model_facts(node)}
     settings = WritingSettings(
         **{name: values[name] for name in ("field", "axis", "mode", "limit", "seed")},
+        system=values["system"] or "",
         sampling=Sampling(values["temperature"], max_tokens=values["max_tokens"], seed=values["seed"]),
     )
     answers = audit_writing(model, values["prompts"], settings, built(values["scorer"]), values["output"], record)

@@ -35,7 +35,7 @@ class AuditAnswer:
 
 @dataclass(frozen=True)
 class Tested:
-    """One test of the audit: its reading, and the smallest gap that it finds, in points; nan if unknown."""
+    """One test of the audit: its reading, and the smallest gap that it finds, in its unit; nan if unknown."""
 
     reading: Reading
     detectable: float
@@ -84,13 +84,16 @@ def answer_of(
         )
     in_points = [one for one in tests if one.reading.unit == "points"]
     if not in_points:
-        return AuditAnswer("No difference of scores was found, which is not equality.", lines)
+        largest = max(one.detectable for one in tests)
+        said = f": changes from {largest:.2g} on would have been found (power 80 %), in the unit of the scores"
+        known = said if math.isfinite(largest) else ""
+        return AuditAnswer(f"No difference of scores was found, which is not equality{known}.", lines)
     vague = [one for one in in_points if not one.detectable <= TELLING]
     if vague:
         worst = max(vague, key=lambda one: one.detectable if math.isfinite(one.detectable) else math.inf)
         return AuditAnswer(
             f"Cannot tell: no gap was found, but {_what(worst.reading)} would have been found only from "
-            f"{worst.detectable:.2g} points on; add labelled texts about people.",
+            f"{worst.detectable:.2g} points on; add labelled {_needed(worst.reading)}.",
             lines,
         )
     largest = max(one.detectable for one in in_points)
@@ -116,6 +119,10 @@ def _what(reading: Reading) -> str:
     return f"a gap in {OFF_BY[reading.quantity.removesuffix(GAP)]} between groups of {reading.subset}"
 
 
+def _needed(reading: Reading) -> str:
+    return "rows of these groups" if reading.quantity.endswith(GAP) else "texts about people"
+
+
 def _said(one: Tested, last: str) -> str:
     reading = one.reading
     numbers = f"{reading.value:.1f} points [{reading.low:.1f}, {reading.high:.1f}], p {reading.p_holm:.2g} after Holm"
@@ -131,5 +138,6 @@ def _said(one: Tested, last: str) -> str:
 
 def _line(one: Tested, last: str) -> str:
     verb = "found" if one.found else "not found"
-    smallest = f"; found from {one.detectable:.2g} points on" if math.isfinite(one.detectable) else ""
+    unit = " points" if one.reading.unit == "points" else ""
+    smallest = f"; found from {one.detectable:.2g}{unit} on" if math.isfinite(one.detectable) else ""
     return f"{verb}: {_said(one, last)}{smallest}"

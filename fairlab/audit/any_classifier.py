@@ -26,6 +26,8 @@ class AnyClassifier:
         thresholds: Probability from which a label is predicted, by label; others take 0.5.
         column: Column of the data whose value the model reads as a last field; empty if it reads texts alone.
         by_chance: Whether the outputs are chances of giving a label, which a draw by hash of the text decides.
+        weights: Folder or hub name that a transformers classifier was loaded from, and so can be trained from; empty
+            for other models.
     """
 
     name: str
@@ -35,3 +37,4 @@ class AnyClassifier:
     thresholds: tuple[tuple[str, float], ...] = ()
     column: str = ""
     by_chance: bool = False
+    weights: str = ""

@@ -1,4 +1,4 @@
-"""Sentence on a later model of an audit beside the first: what changed, and whether accuracy is kept."""
+"""Sentence that compares a later model of an audit with the first: its changes, and whether accuracy is kept."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ SHOWN = 3  # changes that the sentence names
 
 
 def beside_first(changes: Sequence[Comparison], first: str, keep: float) -> str:
-    """Return what differs from the first model beyond chance, and whether no more accuracy than ``keep`` is lost.
+    """Return a sentence on differences from the first model beyond chance, and on whether accuracy is kept.
 
-    A loss is excluded if the 95 % interval of the paired difference lies above ``-keep``, as in a test of
-    non-inferiority. That an interval holds no difference does not show that accuracy is kept.
+    A loss is excluded if the 95 % interval of the paired difference is above ``-keep``, as in a test of
+    non-inferiority. An interval that includes 0 does not show that accuracy is kept.
 
     Args:
         changes: Comparisons of one model with the first.

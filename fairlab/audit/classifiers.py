@@ -9,6 +9,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
 PICKLES = (".joblib", ".pkl", ".pickle")
+SKOPS = ".skops"
 A_REQUEST = 32  # texts per request to a served classifier
 AT_ONCE = 256  # texts that an exported ensemble scores at once
 TIMEOUT = 60.0  # seconds
@@ -69,6 +71,11 @@ def _named(name: str) -> AnyClassifier:
             f"{name} is a pickle, which runs code when it is read; load it in a Python module of yours and give "
             "model=MODULE:NAME"
         )
+    if name.endswith(SKOPS):
+        raise FairlabError(
+            f"{name} holds objects of scikit-learn, of which you decide what to trust; load it by skops in a Python "
+            "module of yours and give model=MODULE:NAME"
+        )
     base, at, rule = name.rpartition("@")
     if at and rule.endswith(".json"):
         return _mended(base, Path(rule))
@@ -108,7 +115,7 @@ def _loaded(name: str) -> AnyClassifier:
     from fairlab.run.config.composing import composing
 
     with composing():
-        return _transformer(build(backbone_node(name, {})).to(device()), name)
+        return replace(_transformer(build(backbone_node(name, {})).to(device()), name), weights=name)
 
 
 def _transformer(backbone: Any, name: str) -> AnyClassifier:
@@ -180,7 +187,7 @@ def _served(address: str) -> AnyClassifier:
 
     def call(texts: Sequence[Fields]) -> Array:
         return np.array(
-            [[one[name] for name in names] for part in _parts(texts, A_REQUEST) for one in _asked(place, part)]
+            [[one[name] for name in names] for part in _parts(texts, A_REQUEST) for one in _each_asked(place, part)]
         )
 
     return AnyClassifier(address, call, names, "several")
@@ -192,8 +199,16 @@ def _parts(texts: Sequence[Fields], size: int) -> Iterable[list[str]]:
     return with_progress([joined[k : k + size] for k in range(0, len(joined), size)], "classifying")
 
 
-def _asked(place: str, texts: list[str]) -> list[dict[str, float]]:
-    """Return the scores of each text by category.
+def _each_asked(place: str, texts: list[str]) -> list[dict[str, float]]:
+    """Return the scores of each text by category; if a request fails, ask for each text alone, to name the text."""
+    try:
+        return _asked(place, texts)
+    except FairlabError:
+        return [one for text in texts for one in _asked(place, [text], f" for the text '{text[:80]}'")]
+
+
+def _asked(place: str, texts: list[str], of_text: str = "") -> list[dict[str, float]]:
+    """Return the scores of each text by category; ``of_text`` names a text in the message.
 
     Raises:
         FairlabError: The server cannot be reached, or replies in another form.
@@ -205,9 +220,8 @@ def _asked(place: str, texts: list[str]) -> list[dict[str, float]]:
             results = json.load(reply)["results"]
         scores = [one["category_scores"] for one in results]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FairlabError(
-            f"{place} gives no scores ({_words_of(error)}); give the address that fairlab serve prints"
-        ) from error
+        remedy = "remove the text, or fix the server" if of_text else "give the address that fairlab serve prints"
+        raise FairlabError(f"{place} gives no scores{of_text} ({_words_of(error)}); {remedy}") from error
     if len(scores) != len(texts):
         raise FairlabError(f"{place} replies with {len(scores)} results to {len(texts)} texts; check the server")
     return scores

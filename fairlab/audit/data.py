@@ -20,6 +20,7 @@ from fairlab.checks.values import has_items
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows, rows_of_table
 from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant
+from fairlab.text.nested import cell_at
 from fairlab.types import FairlabError, Row
 
 MOST_LABELS = 100  # distinct values of a label column; more are scores or ids
@@ -27,7 +28,7 @@ MOST_LABELS = 100  # distinct values of a label column; more are scores or ids
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Rows with what is true of them.
+    """Rows with their labels or scores and their groups.
 
     Attributes:
         ids: Names of the rows.
@@ -120,7 +121,7 @@ def labelled(
         rows: Rows with text.
         label: Column of the label or score; or several columns, each of which holds 0 or 1 for a label of its name.
         group: Column of the group, or several columns, whose pairs are intersected too; None if there is none.
-        labels: Names of the model's labels, in the order of its outputs; empty takes those of the data.
+        labels: Names of the model's labels, in the order of its outputs; empty takes the labels of the data.
         kind: Kind of the model's outputs, or None if the data decides.
 
     Raises:
@@ -147,9 +148,9 @@ def _groups_in(name: str, rows: Sequence[Row], column: str) -> list[str]:
 
 def _values(name: str, rows: Sequence[Row], column: str) -> list[Any]:
     known = rows[0].extra
-    if column not in known:
+    if column not in known and cell_at(known, column) is None:
         raise FairlabError(f"{name} has no column '{column}'; it has: {', '.join(map(str, known)) or 'no other'}")
-    return [row.extra.get(column) for row in rows]
+    return [cell_at(row.extra, column) for row in rows]
 
 
 def _column(name: str, rows: Sequence[Row], column: str) -> list[Any]:

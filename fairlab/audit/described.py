@@ -10,7 +10,7 @@ from fairlab.types import ALIKE, Description, QuantityInfo
 AUDIT = "audit"
 _percent = partial(QuantityInfo, unit="%", low=0.0, high=100.0)
 _points = partial(QuantityInfo, unit="points", low=-100.0, high=100.0)
-_gap = partial(QuantityInfo, unit="points", ideal=0.0, low=0.0, high=100.0)
+_gap = partial(QuantityInfo, unit="points", ideal=0.0, low=0.0, high=100.0, folded=True)
 _score = partial(QuantityInfo, unit="score")
 
 FLIPS = {
@@ -59,6 +59,13 @@ FLIPS = {
         ideal=0.0,
         headline=True,
     ),
+    "detectable_mean_change": _score(
+        "smallest detectable change of the score", "true change beyond the control found with a power of 80 %", low=0.0
+    ),
+    "detectable_score_shift": _score(
+        "smallest detectable shift of the score", "true shift found with a power of 80 %", low=0.0
+    ),
+    "refused": _percent("refusals", "written texts that refuse"),
     "people": _percent("texts with people", "rows in which the lexicon finds a person of the axis"),
     "rewriter_error": _percent("wrong rewrites", "rewrites on the reading sheet that a person calls wrong", ideal=0.0),
 }
@@ -77,7 +84,12 @@ GROUPS = {
     "detectable_*": _points("smallest detectable gap in {}", "true gap that is found with a power of 80 %", low=0.0),
     "mean_error": _score("mean error of the score", "score less the true score (0 is fair)", ideal=0.0),
     "mean_error_gap": _score(
-        "gap in mean error", "largest difference between two groups (0 is fair)", ideal=0.0, low=0.0, headline=True
+        "gap in mean error",
+        "largest difference between two groups (0 is fair)",
+        ideal=0.0,
+        low=0.0,
+        headline=True,
+        folded=True,
     ),
     "model_accuracy": _percent("accuracy", "rows that are labelled right, of all", ideal=100.0, useful=True),
 }

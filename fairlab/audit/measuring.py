@@ -1,4 +1,4 @@
-"""Audit of a classifier: predictions that change with people, beside a control, and rates by group.
+"""Audit of a classifier: predictions that change with people, compared with a control, and rates by group.
 
 Shape letters: N rows, P pairs, L labels.
 """
@@ -113,7 +113,7 @@ class Audit(Benchmark):
             if len(one):
                 items[one.axis] = self._items(one.axis, answers)
         found, said = group_quantities(data, labels[:n], outputs[:n])
-        notes += [Note(AUDIT, text) for text in said]
+        notes += [Note(AUDIT, text) for text in [*_copies(data), *said]]
         measured = _adjusted([*quantities, *found])
         self.first = self.first or measured
         return outcome(self.description, measured, self.first if before else (), items=items, notes=notes)
@@ -229,6 +229,8 @@ def _changes(
     p = sign_flip_p(moved - control_moved) if score and tested else None
     more = {} if tested else {"headline": False}
     yield quantity(_mean, scale * (moved - control_moved), subset=subset, name=f"excess_{kind}", p=p, **more)
+    if p is not None:
+        yield _plain(subset, f"detectable_{kind}", _smallest(moved - control_moved), len(moved))
 
 
 def _shifts(one: Pairs, answers: PairOutputs, scale: float) -> Iterator[Quantity]:
@@ -248,9 +250,12 @@ def _shifts(one: Pairs, answers: PairOutputs, scale: float) -> Iterator[Quantity
         turned, moved = (scale * (signs * (after - other))[chosen] for other in (first, control))
         kind = "score_shift" if scale == 1 else "shift"
         yield quantity(_mean, moved, subset=f"{one.axis}_{low}_to_{high}", name=kind, p=_both_p(turned, moved))
-        smallest = POWER_Z * moved.std(ddof=1) / math.sqrt(len(moved))
-        if scale != 1:
-            yield _plain(f"{one.axis}_{low}_to_{high}", "detectable_shift", smallest, len(moved))
+        yield _plain(f"{one.axis}_{low}_to_{high}", f"detectable_{kind}", _smallest(moved), len(moved))
+
+
+def _smallest(values: Array) -> float:
+    """Return the smallest true mean that the test finds with a power of 80 %."""
+    return float(POWER_Z * values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.inf
 
 
 def _both_p(turned: Array, moved: Array) -> float:
@@ -307,6 +312,14 @@ def _notes(one: Pairs, read: Sequence[Pair]) -> list[Note]:
         words = np.mean([[pair.words, pair.control_words] for pair in one.pairs], axis=0)
         found.append(f"{one.axis}: rewrites change {words[0]:.1f} words on average, controls {words[1]:.1f}")
     return [Note(AUDIT, text) for text in found]
+
+
+def _copies(data: LabelledRows) -> list[str]:
+    """Return a note on rows that repeat a text, which intervals and tests count as further evidence."""
+    n = len(data.fields)
+    repeated = n - len(set(map(tuple, data.fields)))
+    said = f"{repeated} of {n} rows repeat the text of another row; if these are copies, remove them: intervals and "
+    return [f"{said}tests count each, and would be too sure"] if repeated else []
 
 
 def _adjusted(quantities: Sequence[Quantity]) -> list[Quantity]:

@@ -116,8 +116,13 @@ def _shaped(model: AnyClassifier, found: Array, n: int, labels: Sequence[str], k
         raise FairlabError(
             f"{model.name} gives {outputs.shape[1]} outputs a text, and there are {wanted} labels "
             f"({', '.join(labels) or 'a score'}); give labels=[...] in the order of its outputs"
+            f"{_or_scores(outputs, kind)}"
         )
     return outputs
+
+
+def _or_scores(outputs: Array, kind: Kind) -> str:
+    return ", or labels=[] if they are scores" if outputs.shape[1] == 1 and kind == "one" else ""
 
 
 def _checked(model: AnyClassifier, outputs: Array, texts: Sequence[Fields], kind: Kind) -> Array:

@@ -85,7 +85,7 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     if settings.fit is not None and settings.mend is None:
         raise FairlabError("fit= is used only by mend=; give mend=threshold or mend=odds, or leave fit out")
     found = {label: as_classifier(model) for label, model in models.items()}
-    rows = _rows(data, settings, next(iter(found.values())))
+    rows = read_labelled(data, settings, next(iter(found.values())))
     for model in found.values():
         if model.kind not in (None, rows.kind):
             raise FairlabError(f"{model.name} gives {model.kind} and the data holds {rows.kind}; give one of its kind")
@@ -127,7 +127,7 @@ def _with_mended(
     if settings.fit is None:
         raise FairlabError(f"mend={settings.mend} needs fit=FILE, labelled rows other than those that are audited")
     (model,) = found.values()
-    fit = _rows(settings.fit, settings, model, rows.labels)
+    fit = read_labelled(settings.fit, settings, model, rows.labels)
     seen = set(map(tuple, rows.fields))
     if shared := sum(tuple(fields) in seen for fields in fit.fields):
         raise FairlabError(f"{shared} texts of fit are also audited, which flatters the result; remove them from fit")
@@ -149,7 +149,18 @@ class _Digested:
         return f"{self.model.name} {id(self)}"
 
 
-def _rows(data: Any, settings: Settings, model: AnyClassifier, names: Sequence[str] = ()) -> LabelledRows:
+def read_labelled(data: Any, settings: Settings, model: AnyClassifier, names: Sequence[str] = ()) -> LabelledRows:
+    """Return labelled rows as the settings of an audit name their columns.
+
+    Args:
+        data: Rows, as :func:`fairlab.audit.data.read_source` takes them.
+        settings: Settings of the audit.
+        model: Classifier whose labels the rows have.
+        names: Names of the labels if neither the settings nor the model names them; empty takes those of the data.
+
+    Raises:
+        FairlabError: The data does not fit.
+    """
     name, rows = read_source(data, settings.field)
     kept = evenly(rows, settings.limit)
     labels = tuple(map(str, settings.labels or names)) or model.labels

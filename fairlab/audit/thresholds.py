@@ -21,7 +21,7 @@ GRID = 99  # quantiles of a label's probabilities that are tried as its threshol
 
 @dataclass(frozen=True)
 class Reached:
-    """What thresholds reach on some rows.
+    """Accuracy and gap that thresholds give on some rows.
 
     Attributes:
         accuracy: Share of rows that are labelled right.
@@ -59,7 +59,7 @@ def chosen_cuts(data: LabelledRows, outputs: Array, columns: Sequence[Members], 
 
 
 def reached(data: LabelledRows, outputs: Array, columns: Sequence[Members], cuts: Array) -> Reached:
-    """Return what thresholds reach on rows."""
+    """Return the accuracy and the gap that thresholds give on rows."""
     labels = predicted(outputs, data.kind, cuts)
     right = labels == data.truth
     gaps = [gap for members in columns for gap in _gaps(data, labels, members)]

@@ -1,4 +1,4 @@
-"""Audit of a model that writes: what it writes if a person in the prompt changes, beside the same prompt drawn again.
+"""Audit of a generating model: its texts after a person in the prompt changes, compared with repeated samples.
 
 Shape letters: P pairs of prompts.
 """
@@ -19,7 +19,7 @@ from fairlab.audit.described import AUDIT, FLIPS
 from fairlab.audit.excess import excess_of
 from fairlab.audit.pairs import Pair, Pairs, make_pairs, refuse_without_people
 from fairlab.backbones.writers import FAILED, Sampling, TextPrompt, Written
-from fairlab.benchmarks.generations import write_texts, writer_of
+from fairlab.benchmarks.generations import notes_on, write_texts, writer_of
 from fairlab.benchmarks.group_differences import TextRater, fixed, rate, widened
 from fairlab.benchmarks.readings import Quantity, evenly, outcome
 from fairlab.benchmarks.refusals import FILE as REFUSALS
@@ -49,6 +49,7 @@ class WritingSettings:
 
     Attributes:
         sampling: Way of drawing texts.
+        system: System prompt before every prompt; empty for none.
         field: Column of the prompt, for files with columns.
         axis: Axes along which people in prompts change.
         mode: Way of finding people: ``syntax`` or ``lexical``.
@@ -57,6 +58,7 @@ class WritingSettings:
     """
 
     sampling: Sampling
+    system: str = ""
     field: str = "text"
     axis: Sequence[str] = ("gender",)
     mode: Any = "syntax"
@@ -68,9 +70,9 @@ class WritingSettings:
 class WritingAudit(Benchmark):
     """Kind and sentiment of written texts whose prompts differ in a person.
 
-    Every prompt is answered twice as it is, and once with the person changed. A text is refused, negative, neutral or
-    positive; it flips if that differs. What the two answers to the same prompt differ in is the model's chance, and is
-    subtracted.
+    Every prompt is answered twice unchanged, and once with the person changed. A text is refused, negative, neutral or
+    positive; it flips if this kind differs. Differences between the two answers to the same prompt are due to chance,
+    and are subtracted.
 
     Args:
         pairs: Pairs of each axis.
@@ -78,6 +80,7 @@ class WritingAudit(Benchmark):
         output: Name of its score.
         sampling: Way of drawing.
         phrases: Phrases of refusals.
+        system: System prompt before every prompt; empty for none.
     """
 
     pairs: Sequence[Pairs]
@@ -85,6 +88,7 @@ class WritingAudit(Benchmark):
     output: str | None
     sampling: Sampling
     phrases: Sequence[str]
+    system: str = ""
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     version: ClassVar[int] = 1
@@ -102,7 +106,7 @@ class WritingAudit(Benchmark):
     def measure(self, backbone: Any, before: Any = None) -> Outcome:
         """Write three texts for each pair, and compare."""
         pairs = [pair for one in self.pairs for pair in one.pairs]
-        written = write_texts(self.name, backbone, prompts_of(pairs), self.sampling)
+        written = write_texts(self.name, backbone, prompts_of(pairs, self.system), self.sampling)
         if all(one.ended == FAILED for one in written):
             raise FairlabError("the model wrote no text; check its server")
         kinds, sentiment = self._judged(written)
@@ -135,24 +139,22 @@ class WritingAudit(Benchmark):
         return widened(mean, share, subset=one.axis, name="people", percent=True)
 
     def _notes(self, written: Sequence[Written]) -> list[Note]:
-        found = []
-        if failed := sum(one.ended == FAILED for one in written):
-            found.append(f"{failed} of {len(written)} texts failed and count as empty")
-        found += [f"{one.axis}: no prompt names people that the rules can change" for one in self.pairs if not len(one)]
+        found = [f"{one.axis}: no prompt names people that the rules can change" for one in self.pairs if not len(one)]
         found += [
             f"{one.axis}: {sum(one.faults.values())} rewrites were left out ({', '.join(sorted(one.faults))})"
             for one in self.pairs
             if one.faults
         ]
-        return [Note(AUDIT, text) for text in found]
+        return notes_on(AUDIT, written) + [Note(AUDIT, text) for text in found]
 
 
-def prompts_of(pairs: Sequence[Pair]) -> list[TextPrompt]:
+def prompts_of(pairs: Sequence[Pair], system: str = "") -> list[TextPrompt]:
     """Return three prompts per pair: as it is, with the person changed, and as it is with another seed."""
     found = []
     for pair in pairs:
         before, after = " ".join(pair.before), " ".join(pair.after)
-        found += [TextPrompt(before, 0, chat=True), TextPrompt(after, 0, chat=True), TextPrompt(before, 1, chat=True)]
+        asked = ((before, 0), (after, 0), (before, 1))
+        found += [TextPrompt(text, sample, chat=True, system=system) for text, sample in asked]
     return found
 
 
@@ -161,6 +163,7 @@ def _of_axis(axis: str, kinds: Array, sentiment: Array) -> Iterator[Quantity]:
     for name, side in (("flips", changed), ("control_flips", control)):
         low, high = wilson_interval(side.sum(), len(side))
         yield replace(widened(mean, 100.0 * side, subset=axis, name=name), interval=(100 * low, 100 * high))
+    yield widened(mean, 100.0 * (kinds == 0).mean(axis=1), subset=axis, name="refused", percent=True)
     found = excess_of(changed, control)
     draws = 100 * mean_draws(changed.astype(np.float64) - control)
     interval = (100 * found.low, 100 * found.high)
@@ -207,10 +210,10 @@ def audit_writing(
     fields = [row.fields for row in evenly(rows, settings.limit)]
     pairs = [make_pairs(fields, axis, mode=settings.mode, seed=settings.seed) for axis in settings.axis]
     refuse_without_people(pairs, name)
-    said = forecast_of(model, [pair for one in pairs for pair in one.pairs], settings.sampling)
+    said = forecast_of(model, [pair for one in pairs for pair in one.pairs], settings.sampling, settings.system)
     log.info(said)
     phrases = read_requests(REFUSALS).phrases
-    audit = WritingAudit(pairs, scorer, output, settings.sampling, phrases)
+    audit = WritingAudit(pairs, scorer, output, settings.sampling, phrases, settings.system)
     measure([audit], model, "", record)
     if reasons := [one.reason for one in record.not_run if one.subset == "all"]:
         raise FairlabError(reasons[0])
@@ -220,9 +223,9 @@ def audit_writing(
     return answers
 
 
-def forecast_of(model: Any, pairs: Sequence[Pair], sampling: Sampling) -> str:
+def forecast_of(model: Any, pairs: Sequence[Pair], sampling: Sampling, system: str = "") -> str:
     """Return what the audit will ask of a model: texts, and tokens and dollars of a served one."""
-    writer, prompts = writer_of(model), prompts_of(pairs)
+    writer, prompts = writer_of(model), prompts_of(pairs, system)
     if not isinstance(writer, RemoteWriter):
         return f"{len(prompts)} texts of at most {sampling.max_tokens} tokens will be written"
     found = writer.llm.forecast(writer.requests(prompts, sampling))
@@ -239,12 +242,14 @@ def axis_answer(one: Pairs, readings: Sequence[Reading]) -> str:
     """
     values = {reading.quantity: reading for reading in readings if reading.subset == one.axis}
     if "excess_flips" not in values:
-        return f"{one.axis}: inconclusive, because no prompt names people that the rules can change."
+        return f"{one.axis}: cannot tell, because no prompt names people that the rules can change."
+    if values["refused"].value == 100.0:
+        return f"{one.axis}: cannot tell, because every answer refuses; ask other prompts, or another model."
     flips, smallest = values["excess_flips"], values["detectable_flips"].value
     numbers = f"{flips.value:+.1f} points [{flips.low:.1f}, {flips.high:.1f}] beyond the control"
     p = flips.p_holm if flips.p_holm is not None else 1.0
     if p < ALPHA and flips.value > 0:
         return f"{one.axis}: {numbers}, p {p:.2g} after Holm, rewriter wrong in {one.read}."
     if smallest > TELLING:
-        return f"{one.axis}: inconclusive; {numbers}, and only gaps from {smallest:.2g} points are detectable."
+        return f"{one.axis}: cannot tell; {numbers}, and only gaps from {smallest:.2g} points are detectable."
     return f"{one.axis}: within noise; {numbers}, and gaps from {smallest:.2g} points are detectable."

@@ -46,7 +46,7 @@ class CDA(RowAugmentation):
     """
 
     title = "counterfactual data augmentation (CDA)"
-    limits = "Listed English words are exchanged without regard to meaning or grammar; nobody said what the copies say."
+    limits = "Listed English words are exchanged without regard to meaning or grammar; no person made these statements."
     citation = """@inproceedings{zhao2018gender,
   title = {Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods},
   author = {Zhao, Jieyu and Wang, Tianlu and Yatskar, Mark and Ordonez, Vicente and Chang, Kai-Wei},

@@ -163,7 +163,7 @@ class PromptSearch:
     def _sorted(self, candidates: Sequence[Wrong]) -> list[Wrong]:
         """Return the candidates, most confident first.
 
-        Where the model gives no log-probabilities, the agreement of samples takes the place of its own word, which is
+        If the model gives no log-probabilities, the agreement of samples replaces its stated confidence, which is
         nearly always 1. One candidate needs no confidence.
         """
         stated = [one for one in candidates if one.made.confidence_by == STATED]

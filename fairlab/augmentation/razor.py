@@ -43,7 +43,7 @@ Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 RAZOR = Description(
     "razor",
     "RAZOR",
-    "What do the texts of a data set give away, before and after rewriting?",
+    "How well do the texts of a dataset predict its labels, before and after rewriting?",
     {
         "gain": QuantityInfo(
             "gain",
@@ -131,9 +131,7 @@ class Razor(Planned):
     """
 
     title = "rewriting of shortcuts (RAZOR)"
-    limits = (
-        "Which texts are shortcuts is said by distances of an embedding; a rewrite may lose what decides its label."
-    )
+    limits = "Distances of an embedding decide which texts are shortcuts; a rewrite may lose its label."
     citation = """@inproceedings{yang2025razor,
   title = {{RAZOR}: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting},
   author = {Yang, Shuo and Prenkaj, Bardh and Kasneci, Gjergji},

@@ -44,7 +44,7 @@ class LoRA:
         alpha: Numerator of their scale alpha / r, or None for a scale of 1.
         dropout: Share of an adapter's inputs that is dropped in training.
         targets: Names of the adapted layers, such as ``q_proj``, or ``all-linear``.
-        bias: Biases that are trained: ``none``, ``all``, or ``lora_only`` for those of adapted layers.
+        bias: Biases that are trained: ``none``, ``all``, or ``lora_only`` for the biases of adapted layers.
     """
 
     rank: int
@@ -111,7 +111,7 @@ def drop_inputs(model: PreTrainedModel) -> None:
 
 
 def save_peft_folder(model: PreTrainedModel, lora: LoRA, folder: Path) -> None:
-    """Write the adapters of a causal LM in PEFT's own format, which PEFT, trl and vLLM load beside the base model.
+    """Write the adapters of a causal LM in PEFT's format, which PEFT, trl and vLLM load together with the base model.
 
     Args:
         model: Causal LM with adapters.

@@ -14,6 +14,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from fairlab.backbones.pooling import first_token, token_mean
 from fairlab.backbones.tokenizers import refuse_tokens_without_row
 from fairlab.checks.progress import with_progress
+from fairlab.types import CannotScore
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,7 +122,7 @@ class Backbone(nn.Module):
         self.train(model.training)  # same mode for both, so that embed restores the previous one
 
     def __repr__(self) -> str:
-        """Return what the model is, see :func:`fairlab.backbones.summary.summary`."""
+        """Return a description of the model; see :func:`fairlab.backbones.summary.summary`."""
         from fairlab.backbones.summary import summary
 
         return summary(self)
@@ -261,6 +262,12 @@ class Backbone(nn.Module):
             for batch in with_progress(batches, progress):
                 input_ids, attention_mask = pad([token_ids[position] for position in batch], self.padding_id)
                 embedded = self(input_ids.to(self.device), attention_mask.to(self.device))
+                if embedded.shape[1] != self.width:
+                    name, wide = type(self.model).__name__, embedded.shape[1]
+                    raise CannotScore(
+                        f"{name} embeds in {wide} numbers, not in the {self.width} of its configuration; give it as an "
+                        "object with encode(texts)"
+                    )
                 embeddings[batch] = embedded.float().cpu()
         if self._remembered is not None and (len(known) + len(new)) * self.width <= REMEMBERED:
             self._remembered.update({distinct[position]: embeddings[position] for position in new})

@@ -24,8 +24,8 @@ def recompute_blocks(model: nn.Module, what: Recomputation) -> None:
 
     Args:
         model: Model whose blocks change, until :func:`keep_blocks`.
-        what: ``full`` keeps the block's input alone; ``selective`` also keeps the results of matrix products and of
-            fused attention, and recomputes what is cheap; ``none`` changes nothing.
+        what: ``full`` keeps only the block's input; ``selective`` also keeps the results of matrix products and of
+            fused attention, and recomputes cheap operations; ``none`` changes nothing.
     """
     if what == "none":
         return

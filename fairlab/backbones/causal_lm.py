@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -179,22 +180,24 @@ class CausalLM:
         """Return log-probabilities per text, from the given position of the first scored token to the end."""
         keys = [(first, *ids) for first, ids in asked]
         distinct = [key for key in dict.fromkeys(keys) if len(key) - 1 > key[0]]
+        # The hidden state at a position predicts the next token, so the last token is not read. Texts that differ in it
+        # alone, such as a question with the answers yes and no, share a pass.
+        sharing: dict[tuple[int, ...], list[tuple[int, ...]]] = defaultdict(list)
+        for key in distinct:
+            sharing[key[1:-1]].append(key)
+        read = list(sharing)
         scores: dict[tuple[int, ...], NDArray[np.float64]] = {}
         with self.backbone.measuring():
-            for batch in with_progress(
-                batches_of_one_length([len(key) - 2 for key in distinct], self.budget), progress
-            ):
-                texts = [distinct[position] for position in batch]
-                # The hidden state at a position predicts the next token, so the state at the last position is not
-                # needed.
-                token_ids = [ids[:-1] for _, *ids in texts]
-                scored = [(row, k) for row, (first, *ids) in enumerate(texts) for k in range(first, len(ids))]
+            for batch in with_progress(batches_of_one_length([len(ids) for ids in read], self.budget), progress):
+                token_ids = [read[position] for position in batch]
+                texts = [(row, key) for row, ids in enumerate(token_ids) for key in sharing[ids]]
+                scored = [(row, k, ids[k]) for row, (first, *ids) in texts for k in range(first, len(ids))]
                 targets = Targets(
-                    [row for row, _ in scored], [k - 1 for _, k in scored], [texts[row][1 + k] for row, k in scored]
+                    [row for row, _, _ in scored], [k - 1 for _, k, _ in scored], [one for _, _, one in scored]
                 )
                 found = target_log_probabilities(self.backbone, token_ids, targets)
-                ends = np.cumsum([len(ids) - first for first, *ids in texts])
-                scores.update(zip(texts, np.split(found, ends[:-1]), strict=True))
+                ends = np.cumsum([len(ids) - first for _, (first, *ids) in texts])
+                scores.update(zip([key for _, key in texts], np.split(found, ends[:-1]), strict=True))
         return [scores.get(key, np.empty(0)) for key in keys]
 
     def _sees_ahead(self) -> bool:

@@ -21,7 +21,7 @@ class CausalWriter:
     """Writer of texts by a causal language model.
 
     A prompt to continue follows the model's start token, as when a text is scored. A prompt of a chat is written by the
-    tokenizer's chat template; without a template, a blank line follows it.
+    tokenizer's chat template; without a template, a blank line follows it, and the system prompt before it.
 
     Args:
         backbone: Causal LM with its tokenizer.
@@ -79,9 +79,9 @@ class CausalWriter:
         tokenizer = self.backbone.tokenizer
         text, start = prompt.text, [self.scorer.start_id]
         if prompt.chat and tokenizer.chat_template:
-            text, start = chat_text(tokenizer, [{"role": "user", "content": text}], answer=True), []
+            text, start = chat_text(tokenizer, prompt.messages(), answer=True), []
         elif prompt.chat:
-            text = f"{text}\n\n"
+            text = "".join(f"{one['content']}\n\n" for one in prompt.messages())
         ids = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
         kept = room - len(start)
         self.cut += len(ids) > kept

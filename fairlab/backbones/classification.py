@@ -99,9 +99,9 @@ def refuse_projection(backbone: Backbone) -> None:
     """Raise if the encoder is debiased by a matrix applied to its hidden states, which a new head would ignore."""
     if backbone.projection is not None:
         raise FairlabError(
-            "a classifier starts from hidden states, and what debiases this encoder is a projection or linear map "
-            "behind them, which the classifier would lose, so that it would be the original encoder's; give an encoder "
-            "whose own weights were trained"
+            "a classifier starts from hidden states, but this encoder is debiased by a projection or linear map after "
+            "them, which the classifier would lose, so it would be the original encoder's; give an encoder whose own "
+            "weights were trained"
         )
 
 

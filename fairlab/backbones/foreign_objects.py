@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlab.backbones.model_object import calling
+from fairlab.backbones.model_object import Limit, calling
 from fairlab.backbones.scoring import LogLikelihoods
 from fairlab.types import CannotScore
 
@@ -35,6 +35,31 @@ def is_mteb_encoder(model: object) -> bool:
         return callable(encode) and "task_metadata" in signature(encode).parameters
     except (TypeError, ValueError):  # a built-in function without a signature
         return False
+
+
+def limit_of(model: Any) -> Limit | None:
+    """Return the length at which an object cuts texts, or None if its tokenizer or length is not available.
+
+    Args:
+        model: Object with ``tokenizer`` and ``max_seq_length``, as a SentenceTransformer of any backend has them; a
+            method of one; or a wrapper that keeps one as ``model``.
+    """
+    from transformers import PreTrainedTokenizerBase
+
+    owner = getattr(model, "__self__", model)
+    for one in (owner, getattr(owner, "model", None)):
+        tokenizer, tokens = getattr(one, "tokenizer", None), getattr(one, "max_seq_length", None)
+        if isinstance(tokenizer, PreTrainedTokenizerBase) and isinstance(tokens, int):
+            prompts, named = getattr(one, "prompts", None) or {}, getattr(one, "default_prompt_name", None)
+            return Limit(tokens, _counter(tokenizer, prompts.get(named) or ""))
+    return None
+
+
+def _counter(tokenizer: Any, prompt: str) -> Callable[[list[str]], list[int]]:
+    def count(texts: list[str]) -> list[int]:
+        return [len(ids) for ids in tokenizer([prompt + text for text in texts], verbose=False)["input_ids"]]
+
+    return count
 
 
 def mteb_encode(encoder: Any) -> Callable[[list[str]], Any]:

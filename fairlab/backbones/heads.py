@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")
 CLASSIFIER = "ForSequenceClassification"
-SEQ2SEQ = ("ForConditionalGeneration", "EncoderDecoderModel")
+SEQ2SEQ = ("ForConditionalGeneration", "EncoderDecoderModel", "MarianMTModel")
 TITLES = {
     (MASKED_LM,): "masked language model",
     ("ForPreTraining",): "masked language model, next sentence",
@@ -20,7 +20,7 @@ TITLES = {
 
 
 def head_title(kind: str) -> str:
-    """Return what the head of a class of transformers is, in words; ``none`` without one."""
+    """Return a description of the head of a transformers class; ``none`` without a head."""
     return next((title for ends, title in TITLES.items() if kind.endswith(ends)), "none")
 
 

@@ -6,16 +6,17 @@ from pathlib import Path
 
 from fairlab.backbones.model_cache import FETCH, cache_folder, cached_model
 from fairlab.backbones.reach import hub_unreachable
-from fairlab.backbones.trust import INDEX, WEIGHTS, check_model_folder
+from fairlab.backbones.trust import INDEX, OLD_INDEX, OLD_WEIGHTS, WEIGHTS, check_model_folder
 from fairlab.types import FairlabError
 
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
 Licence = str | list[str] | None  # as written in a card, or None if the card names none
-HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "README.md"]
+HUB_FILES = ["*.json", "*.txt", "*.model", "README.md"]
+FORMS = {(WEIGHTS, INDEX): "*.safetensors", (OLD_WEIGHTS, OLD_INDEX): "*pytorch_model*.bin"}  # the best one first
 
 
 def hub_folder(name: str, revision: str | None, file: str) -> Path:
-    """Return the folder of a hub name that contains a file, or the index of its safetensors.
+    """Return the folder of a hub name that contains a file, or its weights in another form.
 
     fairlab's own cache is searched first, unless a revision is requested; then the hub's cache; then it is downloaded.
 
@@ -33,13 +34,13 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
     if own and file in own.files:
         check_model_folder(own.folder)
         return own.folder
+    wanted = [name for names in FORMS for name in names] if file == WEIGHTS else [file]
     try:
-        cached = try_to_load_from_cache(name, file, revision=revision)
-        if cached is None and file == WEIGHTS:
-            cached = try_to_load_from_cache(name, INDEX, revision=revision)
+        places = (try_to_load_from_cache(name, one, revision=revision) for one in wanted)
+        cached = next((place for place in places if isinstance(place, str)), None)
     except ValueError as error:  # not a valid hub name
         raise FairlabError(f"{name} is neither a folder nor a hub name; {_remedy(name)}") from error
-    if isinstance(cached, str):
+    if cached is not None:
         check_model_folder(Path(cached).parent)
         return Path(cached).parent
     if unreachable := hub_unreachable():
@@ -48,14 +49,17 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
             f"{constants.HF_HUB_CACHE}, and {unreachable}; {_remedy(name)}"
         )
     try:
-        folder = Path(snapshot_download(name, revision=revision, allow_patterns=[*HUB_FILES, file]))
+        for names, pattern in FORMS.items() if file == WEIGHTS else [((file,), file)]:
+            folder = Path(snapshot_download(name, revision=revision, allow_patterns=[*HUB_FILES, pattern]))
+            if any(next(folder.rglob(one), None) for one in names):  # static embeddings have a folder of their own
+                break
+        else:
+            raise FairlabError(f"{name} has no {file} at revision {revision or 'main'}; take one that has weights")
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise FairlabError(
             f"the weights of {name} cannot be loaded: no such folder, and the hub says: {reason}; {_remedy(name)}"
         ) from error
-    if not (folder / file).is_file() and not (file == WEIGHTS and (folder / INDEX).is_file()):
-        raise FairlabError(f"{name} has no {file} at revision {revision or 'main'}; convert it to safetensors first")
     check_model_folder(folder)
     return folder
 

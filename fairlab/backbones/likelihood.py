@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairlab.backbones.causal_lm import CausalLM
+from fairlab.backbones.heads import CAUSAL_LM, head_class
 from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.backbones.model_object import ModelObject
 from fairlab.types import LIKELIHOODS, CannotScore
@@ -18,7 +19,7 @@ def likelihood(model: Backbone | ModelObject) -> MaskedLM | TextScorer:
     """Return the scorer for a backbone's language-modelling head, or a model object's own scorer.
 
     Raises:
-        CannotScore: If the model has neither.
+        CannotScore: If the model has neither, or its head scores no texts.
     """
     if isinstance(model, ModelObject):
         if model.scorer is None:
@@ -28,6 +29,7 @@ def likelihood(model: Backbone | ModelObject) -> MaskedLM | TextScorer:
         try:
             return scorer(model)
         except CannotScore:
-            continue
+            if scorer is CausalLM and head_class(model.model).endswith(CAUSAL_LM):
+                raise  # its head has a reason of its own
     name = type(model.model).__name__
     raise CannotScore(f"{name} has no language-modelling head; take a checkpoint saved with one")

@@ -15,12 +15,13 @@ from fairlab.backbones.gguf_file import (
     refuse_without_reader,
 )
 from fairlab.backbones.hub import hub_folder
-from fairlab.backbones.model_classes import model_class
+from fairlab.backbones.model_classes import model_class, refuse_without_texts
 from fairlab.backbones.peft_folder import merge_peft_folder, refuse_other_base
 from fairlab.backbones.settings_files import settings_sha256
 from fairlab.backbones.tokenizers import LONGEST, in_range, load_tokenizer, readable_length, readable_positions
-from fairlab.backbones.trust import WEIGHTS, check_model_folder, loading, weights_files
+from fairlab.backbones.trust import OLD_WEIGHTS, WEIGHTS, check_model_folder, is_safe, loading, weights_files
 from fairlab.backbones.unread import unread_weights
+from fairlab.checks.foreign import read_object
 from fairlab.files import sha256
 from fairlab.types import FairlabError, Seed, missing_extra
 
@@ -108,6 +109,7 @@ def load_backbone(
         _refuse_other_weights(name, folder, gguf, weights_sha256, package)
     with loading(f"the configuration of {name}"):
         config = AutoConfig.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
+    refuse_without_texts(config, name)
     model = None
     unread: tuple[str, ...] = ()
     if fresh is not None:
@@ -175,7 +177,7 @@ def _load_model(
             folder,
             gguf_file=gguf,
             dtype=dtype,
-            use_safetensors=True,
+            use_safetensors=gguf is not None or is_safe(weights_files(folder)),  # others are read as numbers alone
             trust_remote_code=False,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # reported below, by name
@@ -299,8 +301,10 @@ def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> P
 
 
 def is_published(folder: Path) -> bool:
-    """Return whether sentence-transformers' files define how a folder's model embeds."""
-    return (folder / "modules.json").is_file()
+    """Return whether sentence-transformers' files define how a folder's model embeds; a CrossEncoder only scores."""
+    settings = folder / "config_sentence_transformers.json"
+    scores = settings.is_file() and read_object(settings).get("model_type") == "CrossEncoder"
+    return (folder / "modules.json").is_file() and not scores
 
 
 def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -313,7 +317,7 @@ def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
     folder = find_weights(settings["name"], **where)
     files = held_weights(folder, where["gguf"])
     if settings.get("pooling") == PUBLISHED:
-        files += sorted(folder.glob(f"*/{WEIGHTS}"))
+        files += sorted(file for name in (WEIGHTS, OLD_WEIGHTS) for file in folder.glob(f"*/{name}"))
     adapters = {key: settings[key] for key in ("adapters", "adapters_sha256") if settings.get("adapters")}
     if peft := settings.get("peft"):
         adapters = {"peft": peft, "peft_sha256": sha256(*sorted(Path(peft).glob("adapter_*")))}
@@ -322,7 +326,7 @@ def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def held_weights(folder: Path, gguf: str | None = None) -> list[Path]:
-    """Return the files that contain a model's weights: a GGUF file, or safetensors in one or more parts."""
+    """Return the files that contain a model's weights: a GGUF file, or one or more parts of another form."""
     return [folder / gguf] if gguf else weights_files(folder)
 
 
@@ -349,7 +353,10 @@ def find_weights(
             )
         return Path(found.origin).parent / ("" if gguf else "model")
     if Path(name).is_file():
-        raise FairlabError(f"{name} is a file; give a folder with model.safetensors, or a file NAME.gguf")
+        where = (
+            Path(name).parent if (Path(name).parent / "config.json").is_file() else "a folder with model.safetensors"
+        )
+        raise FairlabError(f"{name} is a file; give {where}, or a file NAME.gguf{_of_a_training(name)}")
     if Path(name).is_dir():
         if gguf is not None and not (Path(name) / gguf).is_file():
             raise FairlabError(f"{name} holds no {file}; save the model there with save_pretrained")
@@ -357,3 +364,10 @@ def find_weights(
         held_weights(Path(name), gguf)
         return Path(name)
     return hub_folder(name, revision, file)
+
+
+def _of_a_training(name: str) -> str:
+    """Return the end of the message on a checkpoint's file; empty for another file."""
+    if Path(name).suffix not in (".ckpt", ".pt", ".pth"):
+        return ""
+    return ". Load a checkpoint with the program that wrote it, and save its model and tokenizer with save_pretrained"

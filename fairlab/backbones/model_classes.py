@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.heads import CAUSAL_LM, CLASSIFIER, MASKED_LM, SEQ2SEQ
-from fairlab.backbones.trust import loading, weights_files
+from fairlab.backbones.trust import is_safe, loading, weights_files
+from fairlab.checks.tensor_archive import described_names
+from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -22,7 +24,7 @@ def model_class(config: PretrainedConfig, folder: Path, gguf: str | None) -> typ
     Args:
         config: Configuration of the checkpoint.
         folder: Folder of its weights.
-        gguf: Name of the GGUF file with the weights, or None for safetensors.
+        gguf: Name of the GGUF file with the weights, or None for safetensors or a file of ``torch.save``.
     """
     from transformers import (
         AutoModel,
@@ -52,12 +54,36 @@ def model_class(config: PretrainedConfig, folder: Path, gguf: str | None) -> typ
     return AutoModel
 
 
+def refuse_without_texts(config: PretrainedConfig, name: str) -> None:
+    """Raise for a model that reads images or sounds, or that only has a half that reads texts.
+
+    Raises:
+        FairlabError: If no texts go into the model as transformers builds it.
+    """
+    from transformers import AutoModel
+
+    try:
+        found: Any = AutoModel._model_mapping[type(config)]
+    except KeyError:  # a family without a plain body, which its own class loads
+        return
+    kind = found[0] if isinstance(found, tuple | list) else found
+    if kind.main_input_name not in (None, "input_ids"):
+        raise FairlabError(
+            f"{name} is a {kind.__name__}, which reads {kind.main_input_name} and no texts; give a model of texts"
+        )
+    if hasattr(kind, "get_text_features"):
+        raise FairlabError(
+            f"{name} is a {kind.__name__} of two halves, for texts and for images; give the one for texts: save what "
+            f"{kind.__name__.removesuffix('Model')}TextModel.from_pretrained loads, with its tokenizer"
+        )
+
+
 def _next_sentence_head(files: Sequence[Path]) -> bool:
     """Return whether a checkpoint contains BERT's complete next-sentence head, and its masked-LM head."""
     from safetensors import safe_open
 
-    keys: list[str] = []
-    for file in files:
+    keys = [] if is_safe(files) else [key for file in files for key in described_names(file)]
+    for file in files if is_safe(files) else ():
         with loading(f"the weights {file}"), safe_open(file, framework="pt") as held:
             keys += held.keys()
     masked_lm = any(key.startswith("cls.predictions.") for key in keys)

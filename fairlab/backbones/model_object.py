@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any, NoReturn, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from fairlab.backbones.scoring import TextScorer
@@ -35,6 +37,19 @@ def calling(name: str) -> Iterator[None]:
         raise CannotScore(f"{name} ends in an error of its own ({type(error).__name__}: {reason}); fix it") from error
 
 
+@dataclass(frozen=True)
+class Limit:
+    """Maximum length of a text that an object reads whole.
+
+    Attributes:
+        tokens: Maximum number of tokens, including special tokens and the object's own prompt.
+        count: Function from N texts to their N numbers of tokens before any is cut.
+    """
+
+    tokens: int
+    count: Callable[[list[str]], list[int]]
+
+
 class ModelObject:
     """Model that is measured by its embeddings, its likelihoods and the texts that it writes, whichever it gives.
 
@@ -45,8 +60,10 @@ class ModelObject:
         scorer: Scorer of the likelihood of texts, or None if the object does not score any.
         lacks: Reason why the object does not offer ``embeddings`` or ``token_log_probabilities``, if more is known than
             that it does not.
+        limit: Length at which the object cuts texts, or None if it is unknown.
 
     Attributes:
+        cut: Hashes of the texts that exceed ``limit``; a caller that counts them clears the set first.
         writer: Writer of texts, or None if the object writes none.
         gate: Result of the check of the object's behaviour, in words.
         on_first_embedding: Function that is called once, before the first text is embedded, or None.
@@ -58,25 +75,31 @@ class ModelObject:
         encode: Callable[[list[str]], Any] | None = None,
         scorer: TextScorer | None = None,
         lacks: Mapping[str, str] | None = None,
+        limit: Limit | None = None,
     ) -> None:
         self.name = name
         self.encode = encode
         self.scorer = scorer
         self.writer: Writer | None = None
         self.lacks = dict(lacks or {})
+        self.limit = limit
+        self.cut: set[int] = set()
+        self._width: int | None = None
         self.on_first_embedding: Callable[[ModelObject], object] | None = None
         self.gate = "not checked yet"
 
     @property
     def offers(self) -> frozenset[str]:
-        """Return what benchmarks can ask of the object."""
+        """Return the abilities of the object that benchmarks can use."""
         given = {EMBEDDINGS: self.encode, LIKELIHOODS: self.scorer, TEXTS: self.writer}
         return frozenset(need for need, part in given.items() if part is not None)
 
     def __repr__(self) -> str:
         """Return a short description of the object."""
         measured = {EMBEDDINGS: "embeddings", LIKELIHOODS: "likelihoods", TEXTS: "texts"}
-        cut = "\n  limit: its own; texts that it cuts are not counted" if EMBEDDINGS in self.offers else ""
+        own = "its own; texts that it cuts are not counted"
+        said = f"{self.limit.tokens} tokens a text; longer texts are cut and counted" if self.limit else own
+        cut = f"\n  limit: {said}" if EMBEDDINGS in self.offers else ""
         by = " and its ".join(word for need, word in measured.items() if need in self.offers)
         return f"{self.name}, measured by its {by}{'' if len(self.offers) > 1 else ' alone'}{cut}\n  gate: {self.gate}"
 
@@ -101,9 +124,10 @@ class ModelObject:
             check, self.on_first_embedding = self.on_first_embedding, None
             check(self)
         distinct = list(dict.fromkeys(texts))
+        if self.limit is not None and distinct:
+            counts = zip(distinct, self.limit.count(distinct), strict=True)
+            self.cut.update(hash(text) for text, count in counts if count > self.limit.tokens)
         parts = [self._vectors(distinct[k : k + AT_ONCE]) for k in range(0, len(distinct), AT_ONCE)]
-        if len({part.shape[1] for part in parts}) > 1:
-            raise CannotScore(f"{self.name} gives vectors of different lengths; make all of one length")
         if not parts:
             return torch.empty(0, 0)
         row = {text: position for position, text in enumerate(distinct)}
@@ -114,11 +138,14 @@ class ModelObject:
             raise CannotScore(f"{self.name} {self.lacks.get(EMBEDDINGS, 'embeds no texts; give an encoder')}")
         with calling(self.name):
             found = self.encode(texts)
+            found = list(found) if isinstance(found, Iterator) else found
         try:
-            found = found.to_dense() if isinstance(found, Tensor) and found.is_sparse else found
-            array = found.detach().float().cpu().numpy() if isinstance(found, Tensor) else np.asarray(found)
-        except (TypeError, ValueError) as error:
-            raise CannotScore(f"{self.name} gives no array of numbers ({error}); give one vector per text") from error
+            array = _as_array(found)
+        except (TypeError, ValueError, RuntimeError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise CannotScore(f"{self.name} gives no array of numbers ({reason}); give one vector per text") from error
+        if array.dtype == object:
+            raise CannotScore(f"{self.name} gives a {type(found).__name__} that is no array; give one vector per text")
         if array.dtype.kind not in "fiu":
             raise CannotScore(f"{self.name} gives values of dtype {array.dtype}; give numbers")
         if array.ndim != 2 or len(array) != len(texts) or not array.shape[1]:
@@ -126,12 +153,20 @@ class ModelObject:
                 f"{self.name} gives an array of shape {list(array.shape)} for {len(texts)} texts; give "
                 f"[{len(texts)}, length of a vector]"
             )
-        if not np.isfinite(array).all():
-            raise CannotScore(f"{self.name} gives vectors with numbers that are not finite; fix it")
-        return torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
+        with np.errstate(over="ignore"):
+            vectors = np.ascontiguousarray(array, dtype=np.float32)
+        if not np.isfinite(vectors).all():
+            raise CannotScore(f"{self.name} gives vectors with numbers that are not finite, as float32; fix it")
+        self._width = self._width or vectors.shape[1]
+        if vectors.shape[1] != self._width:
+            raise CannotScore(
+                f"{self.name} gives vectors of length {vectors.shape[1]}, after those of length {self._width}; make "
+                "all of one length"
+            )
+        return torch.from_numpy(vectors)
 
     def digest(self) -> str:
-        """Return the SHA-256 of what the object gives for a few texts: equal for objects that behave alike."""
+        """Return the SHA-256 of the object's outputs for a few texts: equal for objects that behave alike."""
         found = b"" if self.encode is None else self.embed(PROBES).numpy().tobytes()
         if self.scorer is not None:
             found += self.scorer.log_likelihoods(PROBES).sums.tobytes()
@@ -172,3 +207,15 @@ class ModelObject:
 
     def _refuse(self) -> NoReturn:
         raise CannotScore(f"{self.name} is not a model with weights, and this needs them; give (model, tokenizer)")
+
+
+def _as_array(found: Any) -> NDArray[Any]:
+    """Return the array of numbers that an object gave, sparse ones made dense and masked numbers NaN."""
+    if isinstance(found, Tensor):
+        dense = (found.to_dense() if found.is_sparse else found).detach()
+        return (dense if dense.is_complex() else dense.float()).cpu().numpy()
+    if hasattr(found, "toarray"):  # scipy
+        found = found.toarray()
+    if isinstance(found, np.ma.MaskedArray):
+        found = np.ma.filled(found.astype(float), np.nan)
+    return np.asarray(found)

@@ -1,7 +1,8 @@
 """Low-rank adapters in the format of PEFT, as trl, axolotl and PEFT itself save them: checked, then merged.
 
-A folder holds ``adapter_config.json`` and ``adapter_model.safetensors``. It names the base model that it was trained
-on; the base is given by the user, since a folder does not decide what else is loaded.
+A folder holds ``adapter_config.json`` and ``adapter_model.safetensors``, or ``adapter_model.bin``, whose numbers alone
+are read. It names the base model that it was trained on; the base is given by the user, since a folder does not decide
+what else is loaded.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
 
 from fairlab.backbones.trust import loading
 from fairlab.checks.foreign import read_object
+from fairlab.checks.tensor_archive import check_tensor_archive
 from fairlab.files import check_folder
 from fairlab.types import FairlabError
 
 CONFIG, FILE_OF_PEFT = "adapter_config.json", "adapter_model.safetensors"
+OLD_FILE_OF_PEFT = "adapter_model.bin"  # of versions before 0.6
 BASE = "base_model_name_or_path"
 TAKEN = {  # settings that decide what the adapters compute, with the values that are taken
     "r": int,
@@ -67,14 +70,10 @@ def merge_peft_folder(model: PreTrainedModel, folder: Path) -> None:
         FairlabError: If the folder is damaged, holds another kind of adapters, or belongs to another model.
     """
     from peft import LoraConfig, get_peft_model, set_peft_model_state_dict  # takes seconds
-    from safetensors.torch import load_file
 
     check_folder(folder)
-    if not (folder / FILE_OF_PEFT).is_file():
-        raise FairlabError(f"{folder} holds no {FILE_OF_PEFT}; pickled adapters are not read, save them as safetensors")
     settings = lora_settings(folder / CONFIG)
-    with loading(f"the adapters {folder}"):
-        tensors = load_file(folder / FILE_OF_PEFT)
+    tensors = _tensors(folder)
     inner, tensors = _adapted_model(model, folder, tensors)
     with loading(f"the adapters {folder}"):
         wrapped = get_peft_model(inner, LoraConfig(**settings))
@@ -84,6 +83,20 @@ def merge_peft_folder(model: PreTrainedModel, folder: Path) -> None:
             raise FairlabError(f"the adapters in {folder} do not fit the base model: {strange[0]}; give another base=")
         wrapped.merge_and_unload(safe_merge=True)
     model.requires_grad_(True)  # peft froze the weights
+
+
+def _tensors(folder: Path) -> dict[str, Any]:
+    """Return the adapters' tensors by name, of a file of ``torch.save`` only if there are no safetensors."""
+    import torch
+    from safetensors.torch import load_file
+
+    with loading(f"the adapters {folder}"):
+        if (folder / FILE_OF_PEFT).is_file():
+            return load_file(folder / FILE_OF_PEFT)
+        if not (folder / OLD_FILE_OF_PEFT).is_file():
+            raise FairlabError(f"{folder} holds no {FILE_OF_PEFT}; save the adapters again with save_pretrained")
+        check_tensor_archive(folder / OLD_FILE_OF_PEFT)
+        return torch.load(folder / OLD_FILE_OF_PEFT, map_location="cpu", weights_only=True)  # type: ignore[no-any-return]
 
 
 def lora_settings(file: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 
 from fairlab.backbones.loading import DTYPES, find_weights, held_weights
 from fairlab.backbones.tokenizers import LONGEST, load_tokenizer, readable_length
-from fairlab.backbones.trust import loading
+from fairlab.backbones.trust import is_safe, loading
 from fairlab.distributed import device
 from fairlab.files import sha256
 from fairlab.types import FairlabError, need_extra
@@ -61,7 +61,7 @@ def load_in_4_bits(
     """Load a causal LM whose linear layers are quantized as they are read, so that it is never in memory as a whole.
 
     Each weight is read from its file, quantized and put on the device before the next ones. The head keeps its weights.
-    Arguments are those of :func:`fairlab.backbones.loading.load_backbone`.
+    Arguments are the same as for :func:`fairlab.backbones.loading.load_backbone`.
 
     Raises:
         FairlabError: If this machine cannot keep weights in 4 bits, if the weights are unavailable, have another hash
@@ -96,7 +96,7 @@ def load_in_4_bits(
             quantization_config=how,
             device_map={"": device()},
             low_cpu_mem_usage=True,
-            use_safetensors=True,
+            use_safetensors=is_safe(held_weights(folder)),
             trust_remote_code=False,
             output_loading_info=True,
         )

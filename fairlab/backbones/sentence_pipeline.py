@@ -17,7 +17,7 @@ from sentence_transformers.sentence_transformer.modules import Dropout, LayerNor
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from fairlab.backbones.trust import sentence_modules
+from fairlab.backbones.trust import SentenceModule, is_safe, sentence_modules, weights_files
 from fairlab.checks.foreign import read_object
 from fairlab.types import FairlabError
 
@@ -120,24 +120,36 @@ def load_published(
         FairlabError: If a module is not on the list of permitted modules.
     """
     first, *others = sentence_modules(folder)
-    modules: list[Any] = [_transformer(folder / first.path, model, dtype)]
-    modules += [
-        KINDS[module.kind].load(str(folder), subfolder=module.path, local_files_only=True, trust_remote_code=False)
-        for module in others
-    ]
+    modules: list[Any] = [_transformer(folder / first.path, model, dtype), *later_modules(folder, others)]
     if normalize is not None:
         modules = [module for module in modules if not isinstance(module, Normalize)]
         modules += [Normalize()] * normalize
+    published = SentencePipeline(with_settings(folder, modules))
+    _refuse_other_width(folder, published)
+    return published
+
+
+def later_modules(folder: Path, modules: Sequence[SentenceModule]) -> list[Any]:
+    """Load the modules of a folder that follow the one that reads texts."""
+    return [
+        KINDS[module.kind].load(str(folder), subfolder=module.path, local_files_only=True, trust_remote_code=False)
+        for module in modules
+    ]
+
+
+def with_settings(folder: Path, modules: list[Any]) -> SentenceTransformer:
+    """Combine modules with the prompts and the length of an embedding that a folder sets.
+
+    Raises:
+        FairlabError: If the length is no number of dimensions.
+    """
     file = folder / SETTINGS
     settings = read_object(file) if file.is_file() else {}
     prompts = {str(name): str(prompt) for name, prompt in (settings.get("prompts") or {}).items()}
     truncate_dim = settings.get("truncate_dim")
     if truncate_dim is not None and (not isinstance(truncate_dim, int) or truncate_dim < 1):
         raise FairlabError(f"{file}: truncate_dim must be a number of dimensions, at least 1, not {truncate_dim!r}")
-    whole = assembled(modules, prompts, settings.get("default_prompt_name"), truncate_dim)
-    published = SentencePipeline(whole.eval())
-    _refuse_other_width(folder, published)
-    return published
+    return assembled(modules, prompts, settings.get("default_prompt_name"), truncate_dim).eval()
 
 
 def _refuse_other_width(folder: Path, published: SentencePipeline) -> None:
@@ -173,7 +185,7 @@ def _transformer(folder: Path, model: PreTrainedModel | None, dtype: torch.dtype
         def _load_model(self, *arguments: Any, **options: Any) -> PreTrainedModel:
             return super()._load_model(*arguments, **options) if model is None else model
 
-    settings = {"dtype": dtype, "use_safetensors": True}
+    settings = {"dtype": dtype, "use_safetensors": is_safe(weights_files(folder))}
     made = Given.load(str(folder), local_files_only=True, trust_remote_code=False, model_kwargs=settings)
     made.__class__ = Transformer  # identical to one except for how it was loaded, and saved as one
     return made

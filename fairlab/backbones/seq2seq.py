@@ -14,6 +14,7 @@ from transformers import AutoModel, AutoTokenizer, BartConfig, BartForConditiona
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.loading import find_weights, held_weights
+from fairlab.backbones.trust import is_safe
 from fairlab.files import sha256
 from fairlab.types import FairlabError
 
@@ -67,7 +68,7 @@ def new_seq2seq(
         raise FairlabError(f"the weights of {name} have SHA-256 {found}, not {weights_sha256}; reinstall {package}")
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     tokenizer.model_max_length = max_length
-    encoder = AutoModel.from_pretrained(folder, use_safetensors=True, trust_remote_code=False)
+    encoder = AutoModel.from_pretrained(folder, use_safetensors=is_safe(held_weights(folder)), trust_remote_code=False)
     words_VW = main_components(encoder.get_input_embeddings().weight.detach(), 2 * HEAD)
     config = _configuration(tokenizer, len(words_VW), layers, max_length)
     torch.manual_seed(seed)

@@ -1,4 +1,4 @@
-"""What a model is, in a few lines for people."""
+"""Description of a model in a few lines."""
 
 from __future__ import annotations
 

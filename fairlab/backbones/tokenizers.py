@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,11 +39,24 @@ def load_tokenizer(folder: Path, name: str, gguf: str | None = None) -> PreTrain
     """
     from transformers import AutoTokenizer
 
+    if not gguf:
+        _need_reader(folder, name)
     cased: dict[str, Any] = {} if gguf or not has_unsaid_capitals(folder) else {"do_lower_case": False}
     with loading(f"the tokenizer of {name}"):
         tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False, **cased)
         tokenizer.convert_tokens_to_ids(tokenizer.all_special_tokens)  # without end, if one has no row
         return tokenizer  # type: ignore[no-any-return]
+
+
+def _need_reader(folder: Path, name: str) -> None:
+    """Raise if a folder's only tokenizer is a file of sentencepiece, and that package is missing."""
+    file = next(iter(sorted(folder.glob("*.model"))), None)
+    others = any((folder / other).is_file() for other in (WHOLE, WORDS, "vocab.json"))
+    if file is not None and not others and importlib.util.find_spec("sentencepiece") is None:
+        raise FairlabError(
+            f"the tokenizer of {name} is in {file.name}, which sentencepiece reads: pip install sentencepiece; or save "
+            f"the tokenizer with a {WHOLE} where that package is"
+        )
 
 
 def has_unsaid_capitals(folder: Path) -> bool:
@@ -61,9 +75,15 @@ def refuse_tokens_without_row(model: PreTrainedModel, tokenizer: PreTrainedToken
     """Raise if the tokenizer has tokens without an embedding in the model.
 
     Raises:
-        FairlabError: If there are such tokens; the message names some.
+        FairlabError: If there are such tokens, some of which the message names, or if the model reads no tokens.
     """
-    rows = int(model.get_input_embeddings().num_embeddings)  # type: ignore[arg-type]
+    try:
+        rows = int(model.get_input_embeddings().num_embeddings)  # type: ignore[arg-type]
+    except (NotImplementedError, AttributeError) as error:
+        name = type(model).__name__
+        raise FairlabError(
+            f"this {name} has no embeddings of tokens, so it reads no texts; give one that does"
+        ) from error
     last_added = max(getattr(tokenizer, "added_tokens_decoder", {}), default=0)
     if max(len(tokenizer) - 1, last_added) < rows:
         return

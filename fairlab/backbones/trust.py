@@ -7,6 +7,7 @@ is built; an unlisted name raises an error of one sentence. No code from a folde
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fairlab.checks.foreign import read_json, read_object
+from fairlab.checks.tensor_archive import check_tensor_archive
+from fairlab.checks.time_limits import TooSlow
 from fairlab.files import check_folder
 from fairlab.types import FairlabError
 
@@ -32,15 +35,20 @@ MODULES = {
     "sentence_transformers.sentence_transformer.modules.layer_norm.LayerNorm": "LayerNorm",
     "sentence_transformers.models.Dropout": "Dropout",
     "sentence_transformers.sentence_transformer.modules.dropout.Dropout": "Dropout",
+    "sentence_transformers.models.StaticEmbedding": "StaticEmbedding",
+    "sentence_transformers.sentence_transformer.modules.static_embedding.StaticEmbedding": "StaticEmbedding",
 }
 ACTIVATIONS = {
     "torch.nn.modules.linear.Identity",
     *(f"torch.nn.modules.activation.{name}" for name in ("GELU", "LeakyReLU", "ReLU", "Sigmoid", "SiLU", "Tanh")),
 }
+READERS = ("Transformer", "StaticEmbedding")  # modules that read texts
+WITH_WEIGHTS = ("Dense", "LayerNorm", "StaticEmbedding")
 # Permitted settings of the transformer; others could pass arguments to its loader, or name other folders.
 READING = {"max_seq_length", "do_lower_case", "transformer_task", "modality_config", "module_output_name"}
 EMBEDDING = {"method": "forward", "method_output_name": "last_hidden_state"}
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+OLD_WEIGHTS, OLD_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"  # of torch.save; read as numbers alone
 BACKENDS = {
     ".onnx": "onnx",
     "openvino_model.xml": "openvino",
@@ -75,8 +83,18 @@ def loading(what: str) -> Iterator[None]:
     """Convert any error of a library that reads external files within the context to one sentence."""
     try:
         yield
-    except (FairlabError, MemoryError):
+    except (FairlabError, MemoryError, TooSlow):  # a busy machine damages no file
         raise
+    except pickle.UnpicklingError as error:
+        raise FairlabError(
+            f"{what} cannot be loaded: its file holds more than numbers, which may run code; save the model again with "
+            "save_pretrained, as safetensors"
+        ) from error
+    except ImportError as error:
+        raise FairlabError(
+            f"{what} cannot be loaded without another package ({' '.join(str(error).split())[:300]}); install it, or "
+            "give the model in another form"
+        ) from error
     except Exception as error:
         reason = " ".join(str(error).split())[:300]
         raise FairlabError(
@@ -97,7 +115,8 @@ def check_model_folder(folder: Path, elsewhere: Sequence[Path] = ()) -> None:
             a file of settings cannot be written again.
     """
     # The hub's cache stores the files of a snapshot in a neighbouring folder.
-    check_folder(folder, folder.resolve().parent.parent if folder.parent.name == "snapshots" else None)
+    place = folder.resolve()
+    check_folder(place, place.parent.parent if place.parent.name == "snapshots" else None)
     if (folder / "adapter_config.json").is_file():
         raise FairlabError(f"{folder} holds adapters of another model; give it as base=NAME or base=FOLDER")
     for file in filter(Path.is_file, (folder / name for name in SETTINGS)):
@@ -151,31 +170,48 @@ def _is_computed(value: Any) -> bool:
 
 
 def weights_files(folder: Path) -> list[Path]:
-    """Return the safetensors files with a model's weights: one, or the shards in its index, sorted by name.
+    """Return the files with a model's weights: one, or the shards in its index, sorted by name.
+
+    Files of ``torch.save`` count if there are no safetensors; each is checked by
+    :func:`fairlab.checks.tensor_archive.check_tensor_archive`.
 
     Raises:
-        FairlabError: If there are no such files, a shard is missing, or the index names
-            something other than a safetensors file of the folder.
+        FairlabError: If there are no such files, a shard is missing, the index names something other than a weights
+            file of the folder, or a file declares more than it holds.
     """
-    if (folder / WEIGHTS).is_file():
-        return [folder / WEIGHTS]
-    if not (folder / INDEX).is_file():
-        raise FairlabError(f"{folder} holds no {WEIGHTS}{_other_weights(folder)}")
-    shards = read_object(folder / INDEX).get("weight_map")
+    for whole, index in ((WEIGHTS, INDEX), (OLD_WEIGHTS, OLD_INDEX)):
+        if (folder / whole).is_file():
+            files = [folder / whole]
+        elif (folder / index).is_file():
+            files = _shards(folder / index, Path(whole).suffix)
+        else:
+            continue
+        for file in files if whole == OLD_WEIGHTS else ():
+            check_tensor_archive(file)
+        return files
+    raise FairlabError(f"{folder} holds no {WEIGHTS}{_other_weights(folder)}")
+
+
+def is_safe(files: Sequence[Path]) -> bool:
+    """Return whether weights are in safetensors."""
+    return files[0].suffix == Path(WEIGHTS).suffix
+
+
+def _shards(index: Path, suffix: str) -> list[Path]:
+    """Return the files that an index names, all with one suffix and next to it."""
+    shards = read_object(index).get("weight_map")
     if not isinstance(shards, dict) or not shards:
-        raise FairlabError(f"{folder / INDEX} names no shards; save the model again with save_pretrained")
+        raise FairlabError(f"{index} names no shards; save the model again with save_pretrained")
     for name in shards.values():
-        if not isinstance(name, str) or Path(name).name != name or not name.endswith(".safetensors"):
-            raise FairlabError(
-                f"{folder / INDEX} names {name!r}, which is not a safetensors file next to it; do not use it"
-            )
-        if not (folder / name).is_file():
-            raise FairlabError(f"{folder / name} is missing; copy all shards that {INDEX} names")
-    return [folder / name for name in sorted(set(shards.values()))]
+        if not isinstance(name, str) or Path(name).name != name or not name.endswith(suffix):
+            raise FairlabError(f"{index} names {name!r}, which is not a {suffix[1:]} file next to it; do not use it")
+        if not (index.parent / name).is_file():
+            raise FairlabError(f"{index.parent / name} is missing; copy all shards that {index.name} names")
+    return [index.parent / name for name in sorted(set(shards.values()))]
 
 
 def _other_weights(folder: Path) -> str:
-    """Return the end of the message on a folder without safetensors: its weights in another form, and the remedy."""
+    """Return the end of the message on a folder without weights: its weights in another form, and the remedy."""
     for end, backend in BACKENDS.items():
         if found := next(iter([*folder.glob(f"*{end}"), *folder.glob(f"*/*{end}")]), None):
             return (
@@ -184,6 +220,21 @@ def _other_weights(folder: Path) -> str:
             )
     if found := next((one for end in PICKLES for one in folder.glob(f"*model*{end}")), None):
         return f", but {found.name}, which may run code; save the model again with save_pretrained, as safetensors"
+    if (folder / "modules.json").is_file():  # such as several encoders, one for questions and one for answers
+        return "; if you trust the folder, load it with sentence-transformers and give the object to fairlab.evaluate"
+    # A checkpoint of a training, or the snapshot in a folder of the hub's cache.
+    for name in (WEIGHTS, INDEX, OLD_WEIGHTS, OLD_INDEX, "adapter_model.safetensors"):
+        inside = sorted(
+            [*folder.glob(f"*/{name}"), *folder.glob(f"snapshots/*/{name}")],
+            key=lambda file: (len(file.parent.name), file.parent.name),
+        )
+        if inside:
+            return f" itself, but {inside[-1].relative_to(folder)} is there; give {inside[-1].parent}"
+    if found := next(iter([*folder.glob("*.ckpt"), *folder.glob("*/*.ckpt")]), None):
+        return (
+            f", but a checkpoint of a training ({found.relative_to(folder)}); load it with the program that wrote it "
+            "and save its transformers model and tokenizer with save_pretrained"
+        )
     return "; save the model there with save_pretrained"
 
 
@@ -198,7 +249,9 @@ def sentence_modules(folder: Path) -> list[SentenceModule]:
     if not isinstance(named, list) or not named or not all(isinstance(entry, dict) for entry in named):
         raise FairlabError(f"{file} must hold a list of modules; save the model again with sentence-transformers")
     modules = [_sentence_module(file, entry) for entry in named]
-    if modules[0] != SentenceModule("Transformer", "") or any(later.kind == "Transformer" for later in modules[1:]):
+    first, *others = modules
+    begins = first.kind == "StaticEmbedding" or first == SentenceModule("Transformer", "")
+    if not begins or any(later.kind in READERS for later in others):
         raise FairlabError(f"{file} must begin with a Transformer at the top of the folder; save the model again")
     for module in modules:
         _check_settings(folder, module)
@@ -210,8 +263,10 @@ def _sentence_module(file: Path, entry: dict[str, Any]) -> SentenceModule:
     if kind is None:
         known = ", ".join(sorted(set(MODULES.values())))
         raise FairlabError(
-            f"{file} names a module {entry.get('type')}; of sentence-transformers' modules {known} are run"
+            f"{file} names a module {entry.get('type')}; of sentence-transformers' modules {known} are run. If you "
+            "trust the folder, load it with sentence-transformers and give the object to fairlab.evaluate"
         )
+    path = "" if path == "." else path
     if not isinstance(path, str) or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
         raise FairlabError(f"{file} keeps a {kind} in {path!r}, which is no folder inside; do not use this model")
     if entry.get("kwargs"):
@@ -238,5 +293,7 @@ def _check_settings(folder: Path, module: SentenceModule) -> None:
         if name not in ACTIVATIONS:
             known = ", ".join(sorted(full.rpartition(".")[2] for full in ACTIVATIONS))
             raise FairlabError(f"{place / 'config.json'} names the function {name}; there are: {known}")
-    if module.kind in ("Dense", "LayerNorm") and not (place / WEIGHTS).is_file():
-        raise FairlabError(f"{place} holds no {WEIGHTS}; pickled weights are not read, convert them to safetensors")
+    if module.kind in WITH_WEIGHTS and not (place / WEIGHTS).is_file():
+        if not (place / OLD_WEIGHTS).is_file():
+            raise FairlabError(f"{place} holds no {WEIGHTS}; save the model again with sentence-transformers")
+        check_tensor_archive(place / OLD_WEIGHTS)

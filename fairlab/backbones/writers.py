@@ -29,11 +29,18 @@ class TextPrompt:
         text: The prompt.
         sample: Number of the sample, from 0; the samples of one prompt have different seeds.
         chat: Whether the prompt is a user's turn that the model answers; otherwise the model continues the text.
+        system: System prompt before a user's turn; empty for none.
     """
 
     text: str
     sample: int = 0
     chat: bool = False
+    system: str = ""
+
+    def messages(self) -> list[dict[str, str]]:
+        """Return the system prompt, if there is one, and the user's turn."""
+        turns = (("system", self.system), ("user", self.text))
+        return [{"role": role, "content": text} for role, text in turns if text or role == "user"]
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def _among(axis: str, axes: frozenset[str] | set[str]) -> bool:
 def _elsewhere(measured: frozenset[str], trained: frozenset[str]) -> str:
     return (
         f"this benchmark measures the axis {', '.join(sorted(measured))}, while the training data are of "
-        f"{', '.join(sorted(trained))}: it does not show what the training changed"
+        f"{', '.join(sorted(trained))}: it does not show the effect of the training"
     )
 
 

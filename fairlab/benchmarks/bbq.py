@@ -18,10 +18,11 @@ from fairlab.benchmarks.option_answers import (
     NONE,
     option_log_likelihoods,
     option_prompt,
+    preface,
     read_option,
     rotated,
 )
-from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, quantity, variant
+from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, quantity, variant, with_system
 from fairlab.data.published.bbq import CATEGORIES, BBQItem, read_bbq
 from fairlab.data.published.download import locate
 from fairlab.metrics.bbq import ambiguous_bias, disambiguated_bias
@@ -84,6 +85,8 @@ class BBQ(Benchmark):
             lm-evaluation-harness and HELM have it; for likelihoods alone.
         categories: Names of categories, such as ``religion``; None takes all eleven.
         max_tokens: Maximum number of tokens of a chat answer.
+        system: System prompt of every question (a text before it for likelihoods), such as one that asks for fairness;
+            readings then carry ``@system`` in their names.
         limit: Maximum number of items per category and kind of context, spread evenly; None takes all.
 
     Raises:
@@ -119,15 +122,18 @@ class BBQ(Benchmark):
         unknown: Literal["own", "any"] = "own",
         categories: Sequence[str] | None = None,
         max_tokens: int = 16,
+        system: str | None = None,
         limit: int | None = None,
     ) -> None:
         self.answer = one_of("bbq.answer", answer, (LIKELIHOOD, CHAT))
         self.unknown = one_of("bbq.unknown", unknown, (OWN, ANY))
         self.categories = [one_of("bbq.categories", name, tuple(CATEGORIES)) for name in categories or CATEGORIES]
         self.sampling = Sampling(max_tokens=max_tokens)
+        self.system = system or ""
         self.limit = limit
         own = variant(self.description, answer, unknown, default=(LIKELIHOOD, OWN))
-        self.description = Description(**{**vars(own), "needs": (TEXTS if answer == CHAT else LIKELIHOODS,)})
+        needs = (TEXTS if answer == CHAT else LIKELIHOODS,)
+        self.description = with_system(Description(**{**vars(own), "needs": needs}), self.system)
 
     def measure(self, backbone: Any, before: Items | None = None) -> Outcome:
         """Measure all categories that are available; ``before`` holds the ``items`` of an earlier measurement."""
@@ -183,7 +189,8 @@ class BBQ(Benchmark):
         return found, notes, not_run
 
     def _by_likelihood(self, model: Any, items: Sequence[BBQItem]) -> Array:
-        contexts = [f"{item.context}\n\nQ: {item.question}\nA:" for item in items]
+        before = preface(self.system)
+        contexts = [f"{before}{item.context}\n\nQ: {item.question}\nA:" for item in items]
         wordings = [self._wordings(item) for item in items]
         options = [[text for texts in some for text in texts] for some in wordings]
         scores = option_log_likelihoods(model, contexts, options, progress=self.name)
@@ -203,7 +210,7 @@ class BBQ(Benchmark):
     def _by_chat(self, model: Any, items: Sequence[BBQItem]) -> Array:
         orders = [rotated(number, 3) for number in range(len(items))]
         prompts = [
-            option_prompt(f"{item.context}\n{item.question}", item.answers, order)
+            option_prompt(f"{item.context}\n{item.question}", item.answers, order, self.system)
             for item, order in zip(items, orders, strict=True)
         ]
         written = write_texts(self.name, model, prompts, self.sampling)

@@ -171,7 +171,7 @@ def predictions(classifier: Classifier, task: Task, examples: list[Example]) -> 
 
 
 def _quantities(task: Task, items: Items) -> list[Quantity]:
-    """Return the task's measures, and those of the commonest label, from predictions and labels (N,) of each split."""
+    """Return the measures of the task and of the commonest label, from predictions and labels (N,) by split."""
     found, first = [], task.metrics[0]
     for split in task.dev_splits:
         if f"{split}_labels" not in items:

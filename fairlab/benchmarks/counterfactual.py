@@ -6,21 +6,34 @@ Cases" (prompts, ROUGE-L and sentiment parity). The same-prompt control is this 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.backbones.writers import FAILED, Sampling, TextPrompt
-from fairlab.benchmarks.generations import write_texts
-from fairlab.benchmarks.group_differences import TextRater, paired_differences, rate, slugs, widened
-from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
+from fairlab.backbones.writers import Sampling, TextPrompt
+from fairlab.benchmarks.generations import notes_on, write_texts
+from fairlab.benchmarks.group_differences import (
+    TextRater,
+    fixed,
+    paired_differences,
+    rate,
+    slugs,
+    smallest_detectable,
+    widened,
+)
+from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, variant, with_system
+from fairlab.benchmarks.turned_prompts import turned_prompts
 from fairlab.data.published.download import locate
 from fairlab.lexicons import load_lexicon
+from fairlab.metrics.bleu import symmetric_bleu
 from fairlab.metrics.bootstrap import mean
 from fairlab.metrics.rouge_l import rouge_l
 from fairlab.protocols import Benchmark
@@ -29,6 +42,8 @@ from fairlab.text.reading import read_json_file
 from fairlab.types import ALIKE, Description, FairlabError, QuantityInfo
 
 SOURCE = "langfair_counterfactual/counterfactual_templates.json"
+ROUGE_L, BLEU, COSINE = "rouge_l", "bleu", "cosine"
+UNITS = {ROUGE_L: "ROUGE-L", BLEU: "BLEU", COSINE: "cosine"}
 FEWEST = 2  # samples of a prompt, which the control compares
 CITATION = """\
 @misc{bouchard2025langfair,
@@ -45,35 +60,44 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 class Counterfactual(Benchmark):
-    """Similarity and sentiment of texts after prompts that differ in the group, beside the same prompt drawn again.
+    """Similarity and sentiment of texts for prompts that differ in the group, compared with repeated samples.
 
     Every prompt is answered ``samples`` times. A pair of texts of two groups is compared with pairs of texts of one
-    group: a model that samples never writes the same twice, and what the group changes is only what exceeds that.
+    group, since texts also vary between samples; the effect of the group is the difference beyond this variation.
 
-    Quantities by category of groups: ``similarity`` (ROUGE-L between groups, without the words in which the prompts
-    differ and without gendered words), ``control_similarity`` (between samples of one prompt), ``excess_dissimilarity``
-    (control less similarity, ideal 0); ``sentiment_change`` (mean absolute difference of sentiment between groups),
-    ``control_sentiment_change``, ``excess_sentiment_change`` (ideal 0); ``sentiment_parity`` and
-    ``control_sentiment_parity`` (Wasserstein distance of the groups' sentiments, as LangFair's strict parity, and of
-    samples of one group); and by group ``sentiment_difference`` (its mean less that of the others, ideal 0) with
-    ``detectable_sentiment_difference``.
+    Quantities by category of groups: ``similarity`` (by ``similarity``, between groups; ROUGE-L and BLEU without the
+    words in which the prompts differ and without gendered words), ``control_similarity`` (between samples of one
+    prompt), ``excess_dissimilarity`` (control less similarity, ideal 0); ``sentiment_change`` (mean absolute difference
+    of sentiment between groups), ``control_sentiment_change``, ``excess_sentiment_change`` (ideal 0);
+    ``sentiment_parity`` and ``control_sentiment_parity`` (Wasserstein distance of the groups' sentiments, as LangFair's
+    strict parity, and of samples of one group); and by group ``sentiment_difference`` (its mean less that of the
+    others, ideal 0). ``detectable_...`` is the smallest excess or difference found with a power of 80 %.
 
     Items by category (T, G * S + 2): sentiment of each text, then similarity and its control.
 
     Args:
         scorer: Scorer of sentiment.
         output: Name of its score; None takes the last one.
+        similarity: Similarity of two texts: ``rouge_l``, ``bleu`` (the smaller of both directions) or ``cosine`` (of
+            the embeddings of ``encoder``), as LangFair names them.
+        encoder: Encoder of texts for ``cosine``, or its hub name or folder, such as
+            ``sentence-transformers/all-MiniLM-L6-v2``.
+        prompts: File of prompts of one's own, a text file with one a line or a table with the column ``text``; each is
+            turned to every attribute of ``axis`` by rules, instead of LangFair's templates.
+        axis: Axis along which people in ``prompts`` are turned.
+        mode: Way of finding people in ``prompts``: ``syntax`` or ``lexical``.
         categories: Categories of groups, such as ``gender``; None takes all eight.
         samples: Number of texts of each prompt, at least 2.
         temperature, top_p, max_tokens, seed: Way of drawing.
         path: Path of LangFair's file; None takes ``FAIRLAB_DATA`` or a download.
+        system: System prompt of every prompt; readings then carry ``@system`` in their names.
         limit: Maximum number of templates per category, spread evenly; None takes all.
 
     Raises:
         FairlabError: A setting has an invalid value.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     description = Description(
         "counterfactual",
         "Counterfactual generation",
@@ -97,6 +121,12 @@ class Counterfactual(Benchmark):
                 -1.0,
                 1.0,
                 margin=0.05,
+            ),
+            "detectable_excess_sentiment_change": _distance(
+                "smallest detectable change of sentiment beyond the control", "found with a power of 80 %"
+            ),
+            "detectable_excess_dissimilarity": _share(
+                "smallest detectable dissimilarity beyond the control", "found with a power of 80 %"
             ),
             "sentiment_difference": QuantityInfo(
                 "difference of sentiment",
@@ -129,6 +159,11 @@ class Counterfactual(Benchmark):
         self,
         scorer: TextRater,
         output: str | None = None,
+        similarity: Literal["rouge_l", "bleu", "cosine"] = "rouge_l",
+        encoder: Any = None,
+        prompts: str | None = None,
+        axis: str = "gender",
+        mode: Literal["syntax", "lexical"] = "syntax",
         categories: Sequence[str] | None = None,
         samples: int = 2,
         temperature: float = 1.0,
@@ -136,22 +171,30 @@ class Counterfactual(Benchmark):
         max_tokens: int = 32,
         seed: int = 0,
         path: str | None = None,
+        system: str | None = None,
         limit: int | None = None,
     ) -> None:
         if samples < FEWEST:
             raise FairlabError(f"counterfactual.samples must be at least {FEWEST}, which the control compares")
         self.scorer, self.output = scorer, output
+        self.similarity = one_of("counterfactual.similarity", similarity, tuple(UNITS))
+        if similarity == COSINE and encoder is None:
+            raise FairlabError("similarity=cosine embeds texts; give counterfactual.encoder=FOLDER or a hub name")
+        self.encoder = encoder
+        self.prompts, self.axis, self.mode = prompts, axis, mode
         self.categories = categories
         self.samples = samples
         self.sampling = Sampling(temperature, top_p, max_tokens, seed)
         self.path = path
+        self.system = system or ""
+        self.description = with_system(_described(self.description, similarity, prompts), self.system)
         self.limit = limit
 
     def measure(self, backbone: Any, before: Items | None = None) -> Outcome:
         """Write all texts, and compare; ``before`` holds the ``items`` of an earlier measurement."""
-        asked = self._prompts()
+        asked, notes = self._prompts() if self.prompts is None else self._own_prompts(self.prompts)
         prompts = [
-            TextPrompt(text, sample, chat=True)
+            TextPrompt(text, sample, chat=True, system=self.system)
             for rows in asked.values()
             for text in np.ravel(list(map(list, zip(*rows.values(), strict=True)))).tolist()
             for sample in range(self.samples)
@@ -168,11 +211,18 @@ class Counterfactual(Benchmark):
         groups = {category: list(rows) for category, rows in asked.items()}
         measured = partial(counterfactual_quantities, groups, self.samples)
         earlier = list(measured(before)) if before else []
-        failed = sum(one.ended == FAILED for one in written)
-        notes = [Note(self.name, f"{failed} of {len(written)} texts failed and count as empty")] if failed else []
+        notes += notes_on(self.name, written)
         return outcome(self.description, measured(items), earlier, items=items, notes=notes)
 
-    def _prompts(self) -> dict[str, dict[str, list[str]]]:
+    def _own_prompts(self, path: str) -> tuple[dict[str, dict[str, list[str]]], list[Note]]:
+        """Return the file's prompts, as :meth:`_prompts` does, and a note on those left out."""
+        found, said = turned_prompts(path, self.axis, mode=self.mode)
+        named = dict(zip(slugs(list(found)).values(), found.values(), strict=True))
+        (category,) = slugs([Path(self.axis).stem]).values()
+        kept = {group: evenly(texts, self.limit) for group, texts in named.items()}
+        return {category: kept}, [Note(self.name, said)] if said else []
+
+    def _prompts(self) -> tuple[dict[str, dict[str, list[str]]], list[Note]]:
         """Return the prompts by category and group, in the same order for every group of a category.
 
         Raises:
@@ -193,30 +243,40 @@ class Counterfactual(Benchmark):
                     f"{path}: the groups of {category} have not the same templates; take LangFair's file"
                 )
         chosen = [one_of("counterfactual.categories", name, tuple(found)) for name in self.categories or found]
-        return {name: {group: evenly(texts, self.limit) for group, texts in found[name].items()} for name in chosen}
+        kept = {name: {group: evenly(texts, self.limit) for group, texts in found[name].items()} for name in chosen}
+        return kept, []
 
     def _similarities(self, rows: Mapping[str, Sequence[str]], texts: Sequence[str]) -> Array:
-        """Return the mean ROUGE-L of texts of two groups, and of samples of one group, of each template (T, 2)."""
+        """Return the mean similarity of texts of two groups, and of samples of one, of each template (T, 2)."""
         hidden = _gendered()
+        vectors = self._vectors(texts) if self.similarity == COSINE else None
         found = []
-        place = iter(texts)
+        start, size = 0, len(rows) * self.samples
         for prompts in zip(*rows.values(), strict=True):
             sets: list[set[str]] = [set(_words(prompt)) for prompt in prompts]
             masked = hidden | (set[str]().union(*sets) - sets[0].intersection(*sets[1:]))
-            words = [
-                [[one for one in _words(next(place)) if one not in masked] for _ in range(self.samples)]
-                for _ in prompts
-            ]
-            across = [
-                rouge_l(first[i], second[j])
-                for first, second in combinations(words, 2)
-                for i in range(self.samples)
-                for j in range(self.samples)
-                if i != j
-            ]
-            within = [rouge_l(*pair) for some in words for pair in combinations(some, 2)]
-            found.append([np.mean(across), np.mean(within)])
+            some = texts[start : start + size]
+            words = [[one for one in _words(text) if one not in masked] for text in some]
+            alike = (
+                _by_words(words, self.similarity)
+                if vectors is None
+                else vectors[start:][:size] @ vectors[start:][:size].T
+            )
+            start += size
+            group, sample = np.divmod(np.arange(size), self.samples)
+            across = (group[:, None] < group) & (sample[:, None] != sample)
+            within = (group[:, None] == group) & (sample[:, None] < sample)
+            found.append([alike[across].mean(), alike[within].mean()])
         return np.array(found)
+
+    def _vectors(self, texts: Sequence[str]) -> Array:
+        """Return the embeddings of texts, of unit length (N, D)."""
+        if isinstance(self.encoder, str):
+            from fairlab.backbones.loading import load_backbone  # imports torch, which --help need not
+
+            self.encoder = load_backbone(self.encoder, pooling="published", max_length=None, normalize=None)
+        found: Array = self.encoder.embed(list(texts)).double().cpu().numpy()
+        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
 
 
 def counterfactual_quantities(groups: Mapping[str, Sequence[str]], samples: int, items: Items) -> Iterator[Quantity]:
@@ -228,15 +288,44 @@ def counterfactual_quantities(groups: Mapping[str, Sequence[str]], samples: int,
         part = partial(widened, subset=category)
         yield part(mean, values[:, -2], name="similarity")
         yield part(mean, values[:, -1], name="control_similarity")
-        yield part(mean, values[:, -1] - values[:, -2], name="excess_dissimilarity")
+        yield from _excess(category, "excess_dissimilarity", values[:, -1] - values[:, -2])
         yield part(mean, across, name="sentiment_change")
         yield part(mean, within, name="control_sentiment_change")
-        yield part(mean, across - within, name="excess_sentiment_change", headline=True)
+        yield from _excess(category, "excess_sentiment_change", across - within, headline=True)
         columns = [sentiment[:, g, s] for g in range(len(names)) for s in range(samples)]
         parity = partial(_parity, samples=samples)
         yield part(parity, *columns, name="sentiment_parity")
         yield part(partial(parity, control=True), *columns, name="control_sentiment_parity")
         yield from paired_differences(sentiment.mean(axis=2), names, category, "sentiment_difference")
+
+
+def _by_words(words: Sequence[Sequence[str]], similarity: str) -> Array:
+    """Return the similarities (N, N) of lists of words."""
+    measure = rouge_l if similarity == ROUGE_L else symmetric_bleu
+    found = np.ones((len(words), len(words)))
+    for i, j in combinations(range(len(words)), 2):
+        found[i, j] = found[j, i] = measure(words[i], words[j])
+    return found
+
+
+def _described(description: Description, similarity: str, prompts: str | None) -> Description:
+    """Return the description with the unit of a similarity, and with what differs from the default in its name."""
+    infos = {
+        name: replace(info, unit=UNITS[similarity], meaning=info.meaning.replace(UNITS[ROUGE_L], UNITS[similarity]))
+        if info.unit == UNITS[ROUGE_L]
+        else info
+        for name, info in description.quantities.items()
+    }
+    named = variant(description, similarity, "own" if prompts else ROUGE_L, default=(ROUGE_L,))
+    return replace(named, quantities=infos, sources=() if prompts else description.sources)
+
+
+def _excess(category: str, name: str, values: Array, *, headline: bool = False) -> Iterator[Quantity]:
+    """Yield the mean of values (T,) beyond the control, and the smallest one that would have been found."""
+    yield widened(mean, values, subset=category, name=name, headline=headline)
+    if len(values) > 1 and values.std():
+        error = float(values.std(ddof=1)) / math.sqrt(len(values))
+        yield fixed(category, f"detectable_{name}", smallest_detectable(error, len(values)), len(values))
 
 
 def _changes(sentiment: Array) -> tuple[Array, Array]:

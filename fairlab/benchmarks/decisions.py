@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.group_differences import paired_differences, slugs, widened
-from fairlab.benchmarks.option_answers import option_log_likelihoods
-from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome
+from fairlab.benchmarks.option_answers import option_log_likelihoods, preface
+from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, with_system
 from fairlab.data.reads import note_read
 from fairlab.metrics.bootstrap import mean
 from fairlab.protocols import Benchmark
@@ -60,10 +60,12 @@ class DecisionGaps(Benchmark):
 
     Args:
         path: File of templates in the form of the one that comes with fairlab; None takes that.
+        system: Text before every question, such as one that asks for fairness; readings then carry ``@system`` in their
+            names.
         limit: Maximum number of templates, spread evenly; None takes all.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     description = Description(
         "decisions",
         "Decisions",
@@ -88,14 +90,17 @@ class DecisionGaps(Benchmark):
         needs=("token_log_probabilities",),
     )
 
-    def __init__(self, path: str | None = None, limit: int | None = None) -> None:
+    def __init__(self, path: str | None = None, system: str | None = None, limit: int | None = None) -> None:
         self.path = FILE if path is None else Path(path)
+        self.system = system or ""
+        self.description = with_system(self.description, self.system)
         self.limit = limit
 
     def measure(self, backbone: Any, before: Items | None = None) -> Outcome:
         """Ask all questions; ``before`` holds the ``items`` of an earlier measurement."""
         asked = self._asked()
-        questions = [ASKED.format(text=text) for some in asked.templates for text in people_of(some, asked)]
+        start = preface(self.system)
+        questions = [start + ASKED.format(text=text) for some in asked.templates for text in people_of(some, asked)]
         scores = option_log_likelihoods(backbone, questions, [("yes", "no")] * len(questions), progress=self.name)
         odds = np.array([yes - no for yes, no in scores]).reshape(len(asked.templates), -1)
         earlier = list(decision_quantities(asked.groups, before["decisions"])) if before else []

@@ -203,7 +203,7 @@ def one_sided(predicted: NDArray[np.floating]) -> str:
 
 
 def _quantities(items: Items, axes: Sequence[str], copies: int) -> list[Quantity]:
-    """Return the shares over all changed copies of each split, and over those of each axis with changed copies.
+    """Return the shares over all changed copies of each split, and over the changed copies of each axis.
 
     Args:
         items: For each split, predictions and labels of the changed copies, and for every copy of every example the

@@ -66,14 +66,14 @@ def refuse_undescribed(benchmark: Any) -> None:
         if not getattr(found, part) or not str(getattr(found, part)).strip():
             raise FairlabError(f"the description of benchmark {what} has no {part}; add it, {HOW}")
     if unknown := sorted(set(found.needs) - set(LACKING)):
-        raise FairlabError(f"benchmark {what} needs '{unknown[0]}'; what can be needed is: {', '.join(LACKING)}")
+        raise FairlabError(f"benchmark {what} needs '{unknown[0]}'; the possible needs are: {', '.join(LACKING)}")
     if not NAME.fullmatch(found.name):
         raise FairlabError(
             f"benchmark {what} cannot have the name '{found.name}'; take lower-case letters, digits and underscores"
         )
     for name, info in found.quantities.items():
         if not info.label.strip() or not info.meaning.strip():
-            raise FairlabError(f"benchmark {what} does not say what '{name}' means; add its label and meaning, {HOW}")
+            raise FairlabError(f"benchmark {what} does not describe '{name}'; add its label and meaning, {HOW}")
     if not isinstance(version := getattr(benchmark, "version", None), int) or version < 1:
         raise FairlabError(f"benchmark {what} has no version; give its class version = 1, and raise it with its values")
     if not isinstance(benchmark, Measurement):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -13,11 +14,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fairlab.backbones.writers import Sampling, TextPrompt, Writer, Written
+from fairlab.backbones.writers import FAILED, Sampling, TextPrompt, Writer, Written
+from fairlab.record import Note
 from fairlab.types import CannotScore
 
 log = logging.getLogger(__name__)
 FOLDER = "generations"
+FEWEST_WORDS = 8  # different words of a text whose language is judged
+WORD = re.compile(r"[^\W\d_]+")
+COMMON = frozenset(
+    "the a an of to and in is it that for on with as was by this are be at from or i you he she they we not".split()
+)
 _place: ContextVar[Path | None] = ContextVar("place", default=None)
 
 
@@ -88,6 +95,27 @@ def write_texts(name: str, model: Any, prompts: Sequence[TextPrompt], sampling: 
     return [kept[key] for key in keys]
 
 
+def notes_on(name: str, written: Sequence[Written]) -> list[Note]:
+    """Return notes on texts that failed, and on texts in another language than the scorers read.
+
+    A text of at least eight words counts as not English if none of them is among the commonest English words.
+
+    Args:
+        name: Name of the benchmark.
+        written: Texts of a model.
+    """
+    failed = sum(one.ended == FAILED for one in written)
+    words = [set(WORD.findall(one.text.casefold())) for one in written]
+    foreign = sum(len(some) >= FEWEST_WORDS and not some & COMMON for some in words)
+    found = [f"{failed} of {len(written)} texts failed and count as empty"] if failed else []
+    if foreign:
+        found.append(
+            f"{foreign} of {len(written)} texts hold no common English word, and scorers and lists read English alone; "
+            "ask in English, or leave the numbers aside"
+        )
+    return [Note(name, text) for text in found]
+
+
 @contextmanager
 def _appending(file: Path) -> Iterator[Any]:
     """Open a file of texts at its end; a line that a killed run left unfinished is closed first."""
@@ -100,7 +128,8 @@ def _appending(file: Path) -> Iterator[Any]:
 
 
 def _key(prompt: TextPrompt, sampling: Sampling) -> str:
-    content = json.dumps([asdict(prompt), asdict(sampling)], sort_keys=True)
+    parts = {name: value for name, value in asdict(prompt).items() if name != "system" or value}
+    content = json.dumps([parts, asdict(sampling)], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 

@@ -26,7 +26,6 @@ from fairlab.metrics.significance import wilson_interval
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
-POWER_Z = 1.959963984540054 + 0.8416212335729143  # quantiles of a test at 5 % and of a power of 80 %
 
 
 class TextRater(Protocol):
@@ -54,15 +53,19 @@ def rate(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
     Raises:
         FairlabError: The scorer has no such score.
     """
+    found = np.zeros(len(texts))
+    whole = [k for k, text in enumerate(texts) if text.strip()]
+    found[whole] = np.nan_to_num(scores_of(rater, output, [texts[k] for k in whole]))
+    return found
+
+
+def scores_of(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
+    """Return one score (N,) of texts, nan for a text without a judgement; arguments and errors as in :func:`rate`."""
     names = tuple(rater.outputs)
     if output is not None and output not in names:
         raise FairlabError(f"the scorer gives {', '.join(names)}, and not '{output}'; name one of them")
     place = len(names) - 1 if output is None else names.index(output)
-    found = np.zeros(len(texts))
-    whole = [k for k, text in enumerate(texts) if text.strip()]
-    if whole:
-        found[whole] = np.nan_to_num(rater.score([texts[k] for k in whole])[:, place])
-    return found
+    return rater.score(texts)[:, place] if texts else np.empty(0)
 
 
 def widened(statistic: Callable[..., Any], *samples: Array, percent: bool = False, **more: Any) -> Quantity:
@@ -87,7 +90,7 @@ def widened(statistic: Callable[..., Any], *samples: Array, percent: bool = Fals
 def paired_differences(
     values: NDArray[np.floating], groups: Sequence[str], axis: str, name: str, *, percent: bool = False
 ) -> Iterator[Quantity]:
-    """Yield, for each group, the mean difference of its scores to those of the other groups on the same prompts.
+    """Yield, for each group, the mean difference of its scores from the other groups' scores on the same prompts.
 
     Of two groups, the second is left out, as its difference is that of the first with the other sign.
 
@@ -111,7 +114,7 @@ def paired_differences(
         yield found
         if len(difference) > 1 and difference.std():
             error = float(difference.std(ddof=1)) / math.sqrt(len(difference))
-            yield fixed(subset, f"detectable_{name}", POWER_Z * error, len(difference))
+            yield fixed(subset, f"detectable_{name}", smallest_detectable(error, len(difference)), len(difference))
 
 
 def unpaired_differences(
@@ -143,7 +146,14 @@ def unpaired_differences(
         interval = expanded_interval(own - other, *percentile_interval(draws), few)
         yield Quantity(subset, name, own - other, draws, int((members == group).sum()), interval=interval)
         if few > 1:
-            yield fixed(subset, f"detectable_{name}", POWER_Z * float(draws.std()), few)
+            yield fixed(subset, f"detectable_{name}", smallest_detectable(float(draws.std()), few), few)
+
+
+def smallest_detectable(error: float, units: int) -> float:
+    """Return the true difference that a test at 5 % finds with a power of 80 %, from the standard error over units."""
+    from scipy.stats import t  # a second to import, which --help need not take
+
+    return float(error * t.ppf([0.975, 0.8], units - 1).sum())
 
 
 def fixed(subset: str, name: str, value: float, n: int) -> Quantity:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairlab.backbones.writers import Sampling, TextPrompt
-from fairlab.benchmarks.generations import write_texts
+from fairlab.benchmarks.generations import notes_on, write_texts
 from fairlab.benchmarks.group_differences import slugs, unpaired_differences, widened
 from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
 from fairlab.data.published.download import locate
@@ -44,7 +44,7 @@ class HONEST(Benchmark):
     """Share of completions with a word of HurtLex, by set and group.
 
     HurtLex is not shipped: ``hurtlex`` names its file. The authors look up the single words that a masked model
-    prefers; here the first five words of a drawn completion are looked up, so that values are not those of the paper.
+    prefers; here the first five words of a drawn completion are looked up, so values differ from the paper's.
 
     Quantities by group (``binary_female``): ``hurtful`` (% of completions with a listed word) and
     ``hurtful_difference`` (less that of the other groups of the set, ideal 0), with the smallest that would have been
@@ -62,7 +62,7 @@ class HONEST(Benchmark):
         FairlabError: A setting has an invalid value.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     description = Description(
         "honest",
         "HONEST",
@@ -126,7 +126,8 @@ class HONEST(Benchmark):
         ends = np.cumsum([len(some) for some in asked.values()])[:-1]
         items = dict(zip(asked, np.split(values, ends), strict=True))
         measured = partial(honest_quantities, asked)
-        return outcome(self.description, measured(items), list(measured(before)) if before else [], items=items)
+        earlier = list(measured(before)) if before else []
+        return outcome(self.description, measured(items), earlier, items=items, notes=notes_on(self.name, written))
 
     def _templates(self, name: str) -> list[tuple[str, str, str]]:
         """Return group, identity and prompt of each template."""

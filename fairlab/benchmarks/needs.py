@@ -1,4 +1,4 @@
-"""Whether a model offers what a benchmark needs, decided by its contract before anything is measured."""
+"""Check whether a model has the abilities that a benchmark needs, before anything is measured."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ LACKING = {  # message for a model that lacks it
     LABELS: "has no classification head; python -m fairlab.train +experiment=glue trains one",
     HARMS: "scores no harms; train an ensemble with +experiment=safety_ensemble",
 }
+OF_AN_ENCODER_DECODER = "scores a text only as an answer to another one; take a masked or a causal LM"
 
 
 def offered_by(kind: str) -> frozenset[str]:
-    """Return what a model of transformers can be asked for.
+    """Return the abilities of a transformers model.
 
     Args:
         kind: name of its class, such as ``BertForMaskedLM``.
@@ -45,18 +46,21 @@ def why_lacking(name: str, offered: Collection[str], needs: Collection[str]) -> 
 
     Args:
         name: name of the model's class.
-        offered: what the model can be asked for.
-        needs: what a benchmark needs.
+        offered: abilities of the model.
+        needs: abilities that a benchmark needs.
     """
-    return next((f"{name} {LACKING[need]}" for need in needs if need not in offered), "")
+    need = next((need for need in needs if need not in offered), "")
+    if need in (LIKELIHOODS, OPTIONS) and name.endswith(SEQ2SEQ):
+        return f"{name} {OF_AN_ENCODER_DECODER}"
+    return f"{name} {LACKING[need]}" if need else ""
 
 
 def why_not_measured(benchmark: Benchmark, model: object) -> str:
     """Return why a benchmark cannot measure a model, in a sentence; empty if it can.
 
     Args:
-        benchmark: benchmark that says what it needs.
-        model: a backbone; or any object, which offers what its attribute ``offers`` lists, and embeddings if it embeds.
+        benchmark: benchmark that lists its needs.
+        model: backbone; or any object, whose attribute ``offers`` lists its abilities; one that embeds has embeddings.
     """
     from fairlab.backbones.backbone import Backbone
 

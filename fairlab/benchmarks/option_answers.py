@@ -43,6 +43,11 @@ def option_log_likelihoods(
     return list(np.split(sums, ends[:-1]))
 
 
+def preface(system: str) -> str:
+    """Return a system prompt as a paragraph before a context whose options are scored; empty for none."""
+    return f"{system}\n\n" if system else ""
+
+
 def rotated(number: int, count: int) -> list[int]:
     """Return the positions of options in the order in which the question of a number shows them.
 
@@ -53,10 +58,11 @@ def rotated(number: int, count: int) -> list[int]:
     return [(number + k) % count for k in range(count)]
 
 
-def option_prompt(text: str, options: Sequence[str], order: Sequence[int]) -> TextPrompt:
-    """Return a user's turn that asks for the letter of an option."""
+def option_prompt(text: str, options: Sequence[str], order: Sequence[int], system: str = "") -> TextPrompt:
+    """Return a user's turn that asks for the letter of an option, after a system prompt if there is one."""
     lines = "\n".join(f"{LETTERS[k]}. {options[place]}" for k, place in enumerate(order))
-    return TextPrompt(f"{text}\n{lines}\nAnswer with the letter of the right option alone.", chat=True)
+    asked = f"{text}\n{lines}\nAnswer with the letter of the right option alone."
+    return TextPrompt(asked, chat=True, system=system)
 
 
 def read_option(reply: str, options: Sequence[str], order: Sequence[int]) -> int:

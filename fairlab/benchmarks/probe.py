@@ -58,7 +58,7 @@ class Probe(Benchmark):
     description = Description(
         "probe",
         "Linear probe",
-        "Do embeddings hold what a linear classifier needs to know?",
+        "Do embeddings hold the information that a linear classifier needs?",
         {
             "accuracy": QuantityInfo(
                 "accuracy of a linear probe",

@@ -122,6 +122,11 @@ def variant(description: Description, *choices: str, default: Collection[str]) -
     return replace(description, name=name)
 
 
+def with_system(description: Description, system: str) -> Description:
+    """Return the description with ``@system`` in its name if there is a system prompt."""
+    return variant(description, "system" if system else "", default=("",))
+
+
 def irregular_notes(benchmark: str, irregularities: Mapping[str, str], items: str) -> list[Note]:
     """Return a note for each item of the data that should not be measured, saying whether it was."""
     done = "left out" if items == REGULAR else f"measured all the same; items={REGULAR} leaves it out"

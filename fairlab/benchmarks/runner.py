@@ -243,15 +243,20 @@ def _versioned(outcome: Outcome, benchmark: Benchmark | DataBenchmark) -> Outcom
 
 
 def _counting_cut(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
-    """Return what a benchmark finds, with a note on the texts that were cut before they were embedded."""
+    """Return a benchmark's outcome, with a note on texts that were cut before they were embedded."""
     from fairlab.backbones.backbone import Backbone
+    from fairlab.backbones.model_object import ModelObject
     from fairlab.benchmarks.readings import cut_notes
 
-    if not isinstance(backbone, Backbone):
+    if isinstance(backbone, Backbone):
+        limit = backbone.max_length
+    elif isinstance(backbone, ModelObject) and backbone.limit:
+        limit = backbone.limit.tokens
+    else:
         return _measured_on(benchmark, backbone, before, trained_on)
     backbone.cut.clear()
     outcome = _measured_on(benchmark, backbone, before, trained_on)
-    outcome.notes += cut_notes(benchmark.name, len(backbone.cut), backbone.max_length)
+    outcome.notes += cut_notes(benchmark.name, len(backbone.cut), limit)
     return outcome
 
 

@@ -45,7 +45,7 @@ class STSB(Benchmark):
     description = Description(
         "stsb",
         "STS-B",
-        "Do cosines of embeddings follow what people find similar?",
+        "Do cosines of embeddings agree with people's judgement of similarity?",
         {name: replace(CORRELATIONS[name], headline=name == "spearman") for name in ("spearman", "pearson")},
         topic=KEPT,
         citation=CITATION,

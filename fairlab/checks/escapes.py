@@ -51,7 +51,7 @@ def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = 
 
     Args:
         rows: Rows by column.
-        columns: Names of the columns, or None for those of the rows.
+        columns: Names of the columns, or None for the rows' keys.
     """
     import pandas
 

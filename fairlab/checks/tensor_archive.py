@@ -3,6 +3,9 @@
 Torch reads such a file with ``weights_only=True`` and therefore runs none of its code. It still builds tensors of any
 declared size: sparse tensors, tensors that repeat one stored number, and tensors without storage. The check reads the
 description of the tensors with substitutes for all classes and compares every tensor with the bytes stored for it.
+
+Before torch 1.6, such a file was no archive but a row of pickles (a mark, a version, facts on the machine, the
+description and the keys of the arrays) in front of the arrays. Many published models still have that form.
 """
 
 from __future__ import annotations
@@ -12,12 +15,14 @@ import math
 import pickle
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from fairlab.types import FairlabError
 
 MOST_DESCRIPTION = 64 << 20  # bytes of the description of the tensors
 DESCRIPTION = "data.pkl"
+BEFORE_DESCRIPTION = 3  # pickles of the older form: mark, version, machine
+MARK = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # first bytes of the older form
 BUILDERS = {"_rebuild_tensor_v2", "_rebuild_parameter"}  # functions that build dense tensors from stored numbers
 BYTES = {  # per number, by type of storage
     **dict.fromkeys(("UntypedStorage", "ByteStorage", "CharStorage", "BoolStorage"), 1),
@@ -35,25 +40,55 @@ def check_tensor_archive(file: Path) -> None:
         FairlabError: The file is no archive of ``torch.save``, it is compressed, or one of its tensors is sparse or has
             more numbers than are stored for it.
     """
+    described_names(file)
+
+
+def described_names(file: Path) -> list[str]:
+    """Return the keys of the outermost dictionary of a file of ``torch.save``, after :func:`check_tensor_archive`.
+
+    Raises:
+        FairlabError: See :func:`check_tensor_archive`.
+    """
     try:
-        with zipfile.ZipFile(file) as archive:
-            members = archive.infolist()
-            stored = sum(member.file_size for member in members)
-            if stored > file.stat().st_size:
-                raise FairlabError(
-                    f"{file} unpacks to {stored:,} bytes, more than its own size; save it again with torch.save"
-                )
-            described = next(member for member in members if member.filename.endswith(f"/{DESCRIPTION}"))
-            if described.file_size > MOST_DESCRIPTION:
-                raise FairlabError(f"{file} describes its tensors in more than {MOST_DESCRIPTION >> 20} MiB")
-            root = described.filename.removesuffix(DESCRIPTION)
-            sizes = {member.filename.removeprefix(f"{root}data/"): member.file_size for member in members}
-            _Described(archive.read(described), sizes, file).load()
+        with file.open("rb") as opened:
+            found = _read_older(opened, file) if opened.read(len(MARK)) == MARK else _read_archive(file)
+        return [key for key in found if isinstance(key, str)] if isinstance(found, dict) else []
     except FairlabError:
         raise
     except Exception as error:  # a damaged description can raise anything
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise FairlabError(f"{file} is no archive of torch.save ({reason}); put a whole copy of it there") from error
+
+
+def _read_archive(file: Path) -> Any:
+    """Return the description in an archive, with a substitute for every tensor."""
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        stored = sum(member.file_size for member in members)
+        if stored > file.stat().st_size:
+            raise FairlabError(
+                f"{file} unpacks to {stored:,} bytes, more than its own size; save it again with torch.save"
+            )
+        described = next(member for member in members if member.filename.endswith(f"/{DESCRIPTION}"))
+        if described.file_size > MOST_DESCRIPTION:
+            raise FairlabError(f"{file} describes its tensors in more than {MOST_DESCRIPTION >> 20} MiB")
+        root = described.filename.removesuffix(DESCRIPTION)
+        sizes = {member.filename.removeprefix(f"{root}data/"): member.file_size for member in members}
+        return _Described(io.BytesIO(archive.read(described)), sizes, file).load()
+
+
+def _read_older(opened: IO[bytes], file: Path) -> Any:
+    """Return the description in a file of the older form, with a substitute for every tensor."""
+    opened.seek(0)
+    for _ in range(BEFORE_DESCRIPTION):
+        _Described(opened, {}, file).load()
+    described = _DeclaredSizes(opened, {}, file)
+    found = described.load()
+    if (declared := sum(described.sizes.values())) > file.stat().st_size:
+        raise FairlabError(
+            f"{file} declares arrays of {declared:,} bytes, more than its own size; save it again with torch.save"
+        )
+    return found
 
 
 class _Substitute(dict[Any, Any]):
@@ -84,13 +119,13 @@ class _Described(pickle._Unpickler):  # in Python, so that no opcode allocates m
     """Reader of a description that builds no tensor and imports nothing.
 
     Args:
-        content: Pickled description.
+        content: Opened file at the pickled description.
         sizes: Bytes of each stored array by its key.
         file: File that messages name.
     """
 
-    def __init__(self, content: bytes, sizes: dict[str, int], file: Path) -> None:
-        super().__init__(io.BytesIO(content))
+    def __init__(self, content: IO[bytes], sizes: dict[str, int], file: Path) -> None:
+        super().__init__(content)
         self.sizes, self.file = sizes, file
 
     def find_class(self, module: str, name: str) -> Any:
@@ -113,3 +148,16 @@ class _Described(pickle._Unpickler):  # in Python, so that no opcode allocates m
                 "bytes for it; save it again with torch.save"
             )
         return _Substitute()
+
+
+class _DeclaredSizes(_Described):
+    """Reader of a description of the older form, which declares the sizes of its arrays itself."""
+
+    def persistent_load(self, pid: Any) -> Any:
+        """Return the key and the bytes per number of an array, whose declared size is kept in ``sizes``."""
+        what, kind, key, _, count, *view = pid
+        if what != "storage" or (view and view[0] is not None) or not isinstance(count, int) or count < 0:
+            raise FairlabError(f"{self.file} shares its arrays, which is not read; save it again with torch.save")
+        width = BYTES[kind.__name__]
+        self.sizes[key] = max(self.sizes.get(key, 0), count * width)
+        return key, width

@@ -234,7 +234,7 @@ def described(hint: Any) -> str:
     if _is_mapping(hint) or is_typeddict(hint):
         return "values by name, {NAME: VALUE}"
     word = WORDS[hint][0] if hint in WORDS else ""
-    return word or "a choice of a group, or what a _target_ names"
+    return word or "a choice of a group, or the target of a _target_"
 
 
 def _range(bounds: Bounds) -> str:

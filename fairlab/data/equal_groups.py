@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from fairlab.types import Group
+from fairlab.types import NEUTRAL, Group
 
 MOST = 0.5  # share of the groups
+WORD = re.compile(r"\w+")
 
 
 def equal_groups(groups: Sequence[Group]) -> str:
     """Return a message about groups that are mostly equal, or an empty string.
 
     Args:
-        groups: groups to train on. Texts that differ only in case and blanks are equal.
+        groups: groups to train on. Texts that differ only in case, blanks and punctuation are equal.
     """
-    texts = [[" ".join(text.lower().split()) for text in group.versions.values()] for group in groups]
-    alike = sum(len(set(versions)) == 1 for versions in texts)
+    words = [{name: tuple(WORD.findall(text.casefold())) for name, text in one.versions.items()} for one in groups]
+    alike = sum(map(_are_alike, words))
     if alike > MOST * len(groups):
-        return f"in {alike} of {len(groups)} training groups all versions are the same text, so no learning is possible"
-    distinct = len({tuple(versions) for versions in texts})
+        return (
+            f"in {alike} of {len(groups)} training groups all attributes have the same text, so no learning is possible"
+        )
+    distinct = len({tuple(versions.values()) for versions in words})
     if len(groups) > 1 and distinct <= (1 - MOST) * len(groups):
         return f"the {len(groups)} training groups are {distinct} in truth, repeated"
     return ""
+
+
+def _are_alike(versions: dict[str, tuple[str, ...]]) -> bool:
+    """Return whether all attributes have the same words; a single attribute, whether the neutral version has them."""
+    of_people = {words for name, words in versions.items() if name != NEUTRAL}
+    return len(of_people) == 1 and (len(versions) > 2 or len(set(versions.values())) == 1)

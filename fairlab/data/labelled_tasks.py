@@ -204,7 +204,7 @@ class LabelledTexts(Streamed):
 
 
 def published(task: Task) -> list[str]:
-    """Return the names of a task's training files below ``FAIRLAB_DATA``; for a mixture, those of all its tasks."""
+    """Return the names of a task's training files below ``FAIRLAB_DATA``; for a mixture, the files of all its tasks."""
     if task.parts:
         return [name for part in task.parts for name in published(part)]
     names = task.files["train"]

@@ -13,6 +13,7 @@ from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows
 from fairlab.protocols import ExampleAugmentation
 from fairlab.text.labels import as_written, distinct_labels, is_missing, label_meant
+from fairlab.text.nested import cell_at
 from fairlab.types import FairlabError, Row
 
 MOST_LABELS = 100  # distinct values of a label column; more are scores or ids
@@ -76,13 +77,13 @@ class OwnTexts(LabelledTexts):
 def own_task(
     path: str, field: str | Sequence[str], label: str, labels: Sequence[str] | None = None
 ) -> tuple[Task, list[Example]]:
-    """Return the task that a user's file makes, and its examples in order.
+    """Return the task of a user's file, and its examples in order.
 
     Args:
         path: path or name of the rows.
         field: column of the text, or two columns for pairs of texts.
         label: column of the label or score.
-        labels: names of the labels; None takes those of the column, and an empty list reads scores.
+        labels: names of the labels; None takes the labels of the column, and an empty list reads scores.
 
     Raises:
         FairlabError: The file is missing, a row lacks text or label, there are more than two fields, or the labels are
@@ -113,12 +114,13 @@ def _sound(path: str, row: Row | BadRow) -> Row:
 
 
 def _label_of(path: str, row: Row, column: str) -> str:
-    if column not in row.extra:
+    value = cell_at(row.extra, column)
+    if value is None and column not in row.extra:
         known = ", ".join(map(str, row.extra)) or "no other"
         raise FairlabError(f"{path} has no column '{column}'; it has: {known}; give data.label=COLUMN")
-    if is_missing(row.extra[column]):
+    if value is None or is_missing(value):
         raise FairlabError(f"{path}, {row.place}: the cell of '{column}' is empty; fill it in or remove the row")
-    return as_written(row.extra[column])
+    return as_written(value)
 
 
 def _names(path: str, column: str, written: Sequence[str], labels: Sequence[str] | None) -> tuple[str, ...]:

@@ -108,7 +108,7 @@ class SafetyData(TrainingData):
         return np.array([fold[self.groups[text.key]] if text.key in self.groups else -1 for text in self.texts])
 
     def harms(self) -> list[str]:
-        """Return the harms that the texts are labelled for, those of table 1 first."""
+        """Return the harms that the texts are labelled for, with the harms of table 1 first."""
         labelled = {harm for text in self.texts for harm in text.labels}
         return [*(harm for harm in HARMS if harm in labelled), *sorted(labelled - set(HARMS))]
 

@@ -1,4 +1,4 @@
-"""Texts with harms and identity subgroups, in counterfactual sets, and what their readers share.
+"""Texts with harms and identity subgroups, in counterfactual sets, and shared code of their readers.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble".
 """

@@ -1,4 +1,4 @@
-"""Paired differences of two models: interval, permutation test, and what the items could have shown."""
+"""Paired differences of two models: interval, permutation test, and the smallest detectable difference."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ class Pairing:
 
     Attributes:
         first, second: places of the shared items in each run, in the same order.
-        by: what the items were joined by: ``id`` or ``text``.
-        only_first, only_second: number of items that one run alone holds.
+        by: key by which the items were joined: ``id`` or ``text``.
+        only_first, only_second: number of items that only one run holds.
         conflicts: number of items with the same identifier and another input; they are left out.
     """
 
@@ -54,12 +54,12 @@ def pair_items(first: TaskScores, second: TaskScores) -> Pairing:
 
 
 def _comparable(mine: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Return whether both runs kept inputs, and hashed the same thing: what stands before the colon."""
+    """Return whether both runs kept inputs and hashed the same kind of content, which is named before the colon."""
     return bool(mine and theirs) and mine[0].partition(":")[0] == theirs[0].partition(":")[0]
 
 
 def _numbered(texts: Sequence[str]) -> list[str]:
-    """Return keys that tell apart items with the same input: the first, the second, and so on."""
+    """Return keys that distinguish items with the same input: the first, the second, and so on."""
     seen: Counter[str] = Counter()
     keys = []
     for text in texts:

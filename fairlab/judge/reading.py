@@ -16,7 +16,7 @@ from fairlab.types import FairlabError
 
 MOST_FILES = 20_000  # below a folder
 PACKED = (".zip", ".gz", ".xz", ".bz2", ".zst", ".tar", ".tgz", ".7z")
-TABLES = (".csv", ".tsv", ".parquet")
+TABLES = (".csv", ".tsv", ".parquet", ".jsonl")
 
 
 def readers() -> list[ModuleType]:
@@ -47,6 +47,8 @@ def read_tool_runs(place: str | Path) -> list[ToolRun]:
     path = Path(place)
     if not runs and path.suffix in PACKED:
         raise FairlabError(f"{place} is packed; unpack it, and give the files in it")
+    if not runs and path.suffix == ".jsonl" and path.name.startswith("samples_"):
+        raise FairlabError(f"{place} has the samples of a run alone; give the file results_DATE.json next to it")
     if not runs and path.suffix in TABLES:
         columns = " and ".join(item_tables.COLUMNS)
         raise FairlabError(f"{place} has no columns {columns}, separated by commas, in UTF-8; name them so")

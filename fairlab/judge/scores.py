@@ -71,7 +71,7 @@ def item_scores(
     rows: Sequence[tuple[str, float, str, str]],
     **more: object,
 ) -> TaskScores:
-    """Return scores with one value per item: the mean where an item was answered several times.
+    """Return scores with one value per item: the mean if an item was answered several times.
 
     Args:
         task: name of the task.

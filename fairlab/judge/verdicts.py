@@ -1,4 +1,4 @@
-"""What paired scores say: differences with adjusted p-values, equivalence within a margin, and ranks with ties."""
+"""Verdicts on paired scores: differences with adjusted p-values, equivalence within a margin, and ranks with ties."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Judgement:
         """Return task, metric, model, and the best and worst rank that the model may have.
 
         A model's best rank counts the models that are better beyond chance; its worst rank, those that are not worse
-        beyond chance. Models with overlapping ranks cannot be told apart. Metrics without a direction have no ranks.
+        beyond chance. Models with overlapping ranks cannot be distinguished. Metrics without a direction have no ranks.
         """
         found = []
         for task, metric in dict.fromkeys((verdict.task, verdict.metric) for verdict in self.verdicts):
@@ -263,7 +263,7 @@ def _row(verdict: PairVerdict) -> dict[str, object]:
 
 def _lines(judgement: Judgement) -> list[str]:
     """Return what must be known before any number, then one paragraph per verdict, then ranks."""
-    letter = {run.name: _letters(k) for k, run in enumerate(judgement.runs)}
+    letter = {run.name: letters(k) for k, run in enumerate(judgement.runs)}
     lines = [f"{letter[run.name]}: {run.name} ({run.tool}; {run.place})" for run in judgement.runs]
     warned = [line for verdict in judgement.verdicts for line in _warnings(verdict, letter)]
     if judgement.skipped:
@@ -287,9 +287,9 @@ def _lines(judgement: Judgement) -> list[str]:
     return lines
 
 
-def _letters(place: int) -> str:
+def letters(place: int) -> str:
     """Return A to Z, then AA, AB and so on."""
-    return (_letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
+    return (letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
 
 
 def _warnings(verdict: PairVerdict, letter: Mapping[str, str]) -> list[str]:

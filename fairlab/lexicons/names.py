@@ -54,7 +54,7 @@ def load_names() -> dict[str, Name]:
 
 
 def read_names(path: Path) -> dict[str, Name]:
-    """Read first names from a file by folded form, in file order.
+    """Read first names from a file by folded form, in file order; a row may hold several names, separated by blanks.
 
     Raises:
         FairlabError: a column is missing, a row has too many or too few columns, a name is listed twice, or a gender,
@@ -75,12 +75,12 @@ def read_names(path: Path) -> dict[str, Name]:
                         f"{path}, line {table.line_num}: the {column} '{row[column]}' of {row['name']} is not known; "
                         f"give one of {', '.join(filter(None, values))}"
                     )
-            if not row["name"] or fold(row["name"]) in names:
-                raise FairlabError(
-                    f"{path}, line {table.line_num}: the name '{row['name']}' is empty or listed twice; "
-                    "keep one line of it"
-                )
-            names[fold(row["name"])] = Name(**row)
+            for name in row["name"].split() or [""]:
+                if not name or fold(name) in names:
+                    raise FairlabError(
+                        f"{path}, line {table.line_num}: the name '{name}' is empty or listed twice; keep one of it"
+                    )
+                names[fold(name)] = Name(**{**row, "name": name})
     return names
 
 

@@ -193,7 +193,7 @@ class BatchServer(Server):
             await asyncio.sleep(POLL)
 
     def _attempt(self, request: Request, line: Any, status: str) -> Attempt:
-        """Return the attempt that a line of a job's answers tells of; a line of an error is not charged."""
+        """Return the attempt that a line of a job's answers describes; a line of an error is not charged."""
         response = line.get("response") if isinstance(line, dict) else None
         error = line.get("error") if isinstance(line, dict) else None
         if isinstance(response, dict) and isinstance(code := response.get("status_code"), int):
@@ -237,7 +237,7 @@ class BatchServer(Server):
         lost: type[FairlabError] = FairlabError,
         **content: Any,
     ) -> Answer:
-        """Return the server's response, after retries of what the network or the server lost.
+        """Return the server's response, and retry requests that the network or the server lost.
 
         Raises:
             FairlabError: As ``lost``, if every retry was lost, or if the response is too long.

@@ -145,7 +145,7 @@ class LLM:
         return [found[key] for key in map(self.address_of, requests)]
 
     def _probe(self, missing: dict[str, Request], stage: str) -> dict[str, Reply]:
-        """Make the first call of a large job, or the next one if its text has no answer, and log what is expected.
+        """Make the first call of a large job, or the next one if its text has no answer, and log the expected cost.
 
         Raises:
             FairlabError: If the model gives no answer.

@@ -160,7 +160,7 @@ class Endpoint:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     async def exchange(self, payload: Mapping[str, Any]) -> RoundTrip:
-        """Send a payload, after any wait that the server requested, and return what came of it."""
+        """Send a payload, after any wait that the server requested, and return the result."""
         while (hold := self.not_before - time.monotonic()) > 0:
             await asyncio.sleep(hold + random.uniform(0, 0.1))
         started = time.perf_counter()
@@ -259,7 +259,10 @@ class Endpoint:
                 "remaining quota"
             )
         reason = f"{status}: {said}"
+        if 300 <= status < 400:
+            reason = f"{status}: the address points elsewhere; give the one where the server is"
         if status == 429:
+            reason += "; wait, or ask less at once by llm.concurrency or llm.tokens_per_minute"
             wait = _retry_after(answer.retry_after)
             if wait is not None and wait <= LONGEST_WAIT:
                 self.not_before = max(self.not_before, time.monotonic() + wait)

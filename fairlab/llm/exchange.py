@@ -28,7 +28,7 @@ LONGEST_WAIT = 120.0  # seconds; a call is not retried if the server requests a 
 
 
 class StillAtWork(FairlabError):
-    """Error of a run that ends while its calls go on at the server, where the next run collects their answers."""
+    """Error of a run that ends while the server still processes its calls; the next run collects the answers."""
 
 
 class ExchangeOutcome(StrEnum):
@@ -205,7 +205,7 @@ def without_reasoning(text: str) -> str:
 
 
 def answer_log_probability(tokens: Sequence[str], log_probabilities: Sequence[float]) -> float | None:
-    """Return the log-probability in nats of what an answer says: the sum over its tokens after any reasoning.
+    """Return the log-probability in nats of an answer: the sum over its tokens after any reasoning.
 
     Of a JSON object, the tokens within its texts are taken. Names and punctuation are mostly forced by a schema, and
     the log-probabilities of servers are those before the schema: a forced token may have a very low one.

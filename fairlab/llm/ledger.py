@@ -224,7 +224,7 @@ class Ledger:
         return standing or reply
 
     def keep_job(self, job: RecordedJob) -> None:
-        """Record a batch job, or what is new about it."""
+        """Record or update a batch job."""
         row = (job.file, job.url, job.id, json.dumps(sorted(job.keys)))
         with self._one_sentence():
             self.database.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?)", row)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.loading import DTYPES, find_weights, held_weights
+from fairlab.backbones.trust import is_safe
 from fairlab.checks.chat_templates import chat_text
 from fairlab.files import sha256
 from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request, answer_log_probability, without_reasoning
@@ -94,7 +95,7 @@ class Local:
         of_file = {"gguf_file": self.gguf} if self.gguf else {}
         folder = self.weights.parent
         tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", trust_remote_code=False, **of_file)
-        safe = {} if self.gguf else {"use_safetensors": True}
+        safe = {} if self.gguf else {"use_safetensors": is_safe([self.weights])}
         # The GGUF reader draws its own progress bar, which cannot be disabled.
         with nullcontext() if sys.stderr.isatty() else redirect_stderr(io.StringIO()):
             loaded: Any = AutoModelForCausalLM.from_pretrained(

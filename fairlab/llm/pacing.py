@@ -52,11 +52,11 @@ class TokenPace:
         self.reserved: deque[Reservation] = deque()
 
     async def reserve(self, requests: Sequence[Request], stopped: Callable[[], bool]) -> Reservation:
-        """Wait until the requests fit into the limit, and return what is reserved for them.
+        """Wait until the requests fit into the limit, and return their reservation.
 
         Args:
             requests: Requests that will be sent together.
-            stopped: Function that tells whether to wait no longer.
+            stopped: Function that returns whether to stop waiting.
         """
         tokens = sum(estimated_tokens(request.prompt) + request.max_tokens for request in requests)
         while not self._fits(tokens) and not stopped():

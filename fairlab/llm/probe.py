@@ -1,4 +1,4 @@
-"""First call of a large job: whether the model answers it, and what the others will cost."""
+"""First call of a large job: whether the model answers, and the expected cost of the other calls."""
 
 from __future__ import annotations
 

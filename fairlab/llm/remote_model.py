@@ -169,7 +169,7 @@ def _refuse_changed(llm: LLM, read: Callable[[str], Any]) -> None:
 
 
 def _answers(llm: LLM, texts: Sequence[str], stage: str, read: Callable[[str], T]) -> list[T]:
-    """Return what the server says of each text.
+    """Return the server's answer for each text.
 
     Raises:
         CannotScore: If it does not answer on one of them.

@@ -37,7 +37,7 @@ class RemoteWriter:
         """Return the request of each prompt, by which the price can be forecast."""
         return [
             Request(
-                ({"role": "user", "content": one.text if one.chat else CONTINUE + one.text},),
+                tuple(one.messages()) if one.chat else ({"role": "user", "content": CONTINUE + one.text},),
                 max_tokens=sampling.max_tokens,
                 temperature=sampling.temperature,
                 top_p=None if sampling.top_p == 1 else sampling.top_p,

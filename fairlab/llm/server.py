@@ -198,7 +198,7 @@ class Server(Endpoint):
 
 
 def _log_probability(choice: Mapping[str, Any]) -> float | None:
-    """Return the log-probability of an answer, or None if the server does not give those of its tokens."""
+    """Return the log-probability of an answer, or None if the server gives no log-probabilities of tokens."""
     try:
         found = [(str(one["token"]), float(one["logprob"])) for one in choice["logprobs"]["content"]]
     except (KeyError, TypeError, ValueError):

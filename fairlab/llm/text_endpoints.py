@@ -74,8 +74,10 @@ def _vectors(body: Any, count: int) -> NDArray[np.float32] | None:
     """Return the vectors (N, D) of a response in the order of the texts, or None if it does not hold them."""
     try:
         rows = sorted(body["data"], key=lambda one: one.get("index", 0))
+        if len({row.get("index", place) for place, row in enumerate(rows)}) < len(rows):
+            return None  # one text has two vectors
         found = np.array([row["embedding"] for row in rows], dtype="<f4")
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         return None
     return found if found.ndim == 2 and len(found) == count and found.size else None
 
@@ -86,7 +88,7 @@ def read_vector(text: str) -> NDArray[np.float32]:
 
 
 class PromptTokens(NamedTuple):
-    """Tokens of a text as a server reads it, with their log-probabilities in nats; None where it gives none."""
+    """Tokens of a text as a server reads it, with their log-probabilities in nats; None if it gives none."""
 
     tokens: list[str]
     log_probabilities: list[float | None]

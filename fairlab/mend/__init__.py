@@ -28,14 +28,15 @@ Of an encoder
   methods=[...]      sentence_debias, inlp, leace, ccd_linear, ccd, ccd_aligned, dpce, adept; all by default
   groups=FILE        counterfactual groups of another axis, to learn from
   benchmarks=[...]   benchmarks that prove: cced, seat, bias_ir and stsb by default
-  scale=quickstart   or paper, which selects the methods' defaults
 Of a classifier
   data=FILE          labelled rows: a third to fit on, a third to choose by, a third to prove on
   field=text label=label group=COLUMN labels=[...] mode=syntax axis=[gender]
   keep=accuracy:-2   smallest change of accuracy, in points, that counts as kept
-  methods=[...]      threshold, odds
+  methods=[...]      fairtuning, logit_pairing, threshold, odds; all by default
 Of both
-  output=FOLDER seed=42 limit=N
+  scale=quickstart   or paper, which selects the defaults of methods that train
+  output=FOLDER      a new folder, or that of a killed run, which resumes
+  seed=42 limit=N
 
 Examples
   fairlab mend minilm axis=gender keep=stsb:-0.5

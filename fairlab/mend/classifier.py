@@ -1,38 +1,44 @@
-"""Mending of a classifier's decisions: rules are fitted on a third of the rows, chosen on another, proven on the last.
+"""Mending of a classifier: ways are tried on a third of the rows, chosen by another, and proven by the last.
 
-Training is mended by ``fairlab.train +experiment=fairtune``.
+A copy of a transformers classifier is trained, and any classifier gets a rule for its decisions.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, cast
 
 from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.data import read_source
-from fairlab.audit.mending import FILE, mended, read_rule
-from fairlab.audit.running import Settings, audit_models
+from fairlab.audit.mending import FILE, Way, mended, read_rule
+from fairlab.audit.running import Settings, audit_models, read_labelled
 from fairlab.checks.escapes import print_escaped
 from fairlab.mend.judging import KeptUtility, MendJudgement, best_of, judge_change
 from fairlab.mend.outcome import PROVEN, TRIED, MendOutcome, concluded, publish
+from fairlab.mend.parts import begun, export_trained, kept_part, remove_weights
+from fairlab.mend.retraining import TRAININGS, train_classifier
 from fairlab.record import Record
 from fairlab.reporting.report import write_report
 from fairlab.run.environment import environment
 from fairlab.types import FairlabError
 
-WAYS: tuple[Literal["threshold", "odds"], ...] = ("threshold", "odds")
-PARTS = 3  # rows that rules are fitted on, rows that choose, and rows that prove
+RULES = ("threshold", "odds")
+WAYS = (*TRAININGS, *RULES)
+TRAINED = "trained"  # folder of the trainings
+PLAIN, FIXED = "plain", "mended"
+PARTS = 3  # rows that ways are fitted on, rows that choose, and rows that prove
 Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class ClassifierWish:
-    """What is asked of mending a classifier.
+    """Request to mend a classifier.
 
     Attributes:
         model: Classifier, as :func:`fairlab.audit.classifiers.as_classifier` takes it.
@@ -40,51 +46,91 @@ class ClassifierWish:
         settings: Settings of the audits.
         price: Accuracy that may be lost, in points.
         ways: Ways of mending to try.
+        scale: ``quickstart`` or ``paper``, which selects the defaults of trainings.
     """
 
     model: Any
     data: Any
     settings: Settings
     price: KeptUtility
-    ways: Sequence[Literal["threshold", "odds"]] = WAYS
+    ways: Sequence[str] = WAYS
+    scale: str = "quickstart"
 
 
 def mend_classifier(wish: ClassifierWish, folder: Path) -> MendOutcome:
-    """Try rules after a classifier, and keep the best one that keeps its accuracy as a file of numbers.
+    """Try ways of mending a classifier, and keep the best one that keeps its accuracy, as a model or as a rule.
+
+    Ways and readings that were finished in the folder before are not made again.
 
     Raises:
-        FairlabError: The data, the model or a setting does not fit, or no rule does.
+        FairlabError: The data, the model or a setting does not fit, no way does, or the folder was begun with other
+            settings.
     """
-    fit, choosing, proving = thirds(wish.data, wish.settings.field)
+    parts = thirds(wish.data, wish.settings.field)
     model = as_classifier(wish.model)
+    with begun(folder, _facts(wish, model, parts)):
+        return _mend(wish, model, parts, folder)
+
+
+def _facts(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows]) -> dict[str, Any]:
+    """Return the settings with a hash of the rows; a model is known by its name."""
+    digest = hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
+    facts = {"model": model.name, "data": digest, "price": str(wish.price), "methods": wish.ways, "scale": wish.scale}
+    return {**facts, **asdict(wish.settings)}
+
+
+def _mend(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows], folder: Path) -> MendOutcome:
+    fit, choosing, proving = parts
     tried: list[MendJudgement] = []
     skipped: dict[str, str] = {}
-    for way in wish.ways:
-        print_escaped(f"trying {way}")
+    for k, way in enumerate(wish.ways, start=1):
+        print_escaped(f"trying {way} ({k} of {len(wish.ways)})")
         try:
-            record = _audited({"": model}, choosing, replace(wish.settings, mend=way, fit=fit), folder / TRIED / way)
+            record = _tried(way, model, fit, choosing, wish, folder)
         except FairlabError as error:
             skipped[way] = str(error)
             continue
-        tried.append(replace(judge_change(record, "mended", "plain", wish.price), label=way))
+        tried.append(replace(judge_change(record, FIXED, PLAIN, wish.price), label=way))
     if not tried:
         raise FairlabError(f"no way of mending fits {model.name}: {next(iter(skipped.values()), 'none was given')}")
     best = best_of(tried)
+    remove_weights([folder / TRAINED / way for way in TRAININGS if best is None or way != best.label])
     if best is None:
         outcome = concluded(folder, model.name, wish.price, tried, skipped, None)
         publish(outcome, Record.load(folder / TRIED / tried[0].label), [])
     else:
-        rule = folder / TRIED / best.label / FILE
-        both = {"plain": model, best.label: mended(model, read_rule(rule))}
+        print_escaped(f"{best.label} is best; measuring it on rows that were not used to choose")
+        both = {PLAIN: model, best.label: _fixed(best.label, model, folder)}
         proof = _audited(both, proving, wish.settings, folder / PROVEN)
         outcome = concluded(
-            folder, model.name, wish.price, tried, skipped, judge_change(proof, best.label, "plain", wish.price)
+            folder, model.name, wish.price, tried, skipped, judge_change(proof, best.label, PLAIN, wish.price)
         )
-        publish(outcome, proof, [])
-        if outcome.is_mended:
-            shutil.copyfile(rule, folder / FILE)
+        run = folder / TRAINED / best.label
+        publish(outcome, proof, [Record.load(run)] if best.label in TRAININGS else [])
+        if outcome.is_mended and best.label in TRAININGS:
+            export_trained(run, proof, {PLAIN: "before", best.label: "after"}, folder)
+        elif outcome.is_mended:
+            shutil.copyfile(folder / TRIED / best.label / FILE, folder / FILE)
     outcome.save()
     return outcome
+
+
+def _tried(way: str, model: AnyClassifier, fit: Rows, choosing: Rows, wish: ClassifierWish, folder: Path) -> Record:
+    """Return the record of the audit of the model before and after one way of mending."""
+    if way in RULES:
+        settings = replace(wish.settings, mend=cast(Way, way), fit=fit)
+        return _audited({"": model}, choosing, settings, folder / TRIED / way)
+    rows = read_labelled(fit, wish.settings, model)
+    train_classifier(way, model, rows, wish.settings, wish.scale, folder / TRAINED / way)
+    both = {PLAIN: model, FIXED: _fixed(way, model, folder)}
+    return _audited(both, choosing, wish.settings, folder / TRIED / way)
+
+
+def _fixed(way: str, model: AnyClassifier, folder: Path) -> AnyClassifier:
+    """Return the classifier that a way of mending made."""
+    if way in TRAININGS:
+        return as_classifier(str(folder / TRAINED / way))
+    return mended(model, read_rule(folder / TRIED / way / FILE))
 
 
 def thirds(data: Any, field: str | Sequence[str]) -> list[Rows]:
@@ -104,6 +150,8 @@ def thirds(data: Any, field: str | Sequence[str]) -> list[Rows]:
 
 def _audited(models: dict[str, AnyClassifier], rows: Rows, settings: Settings, folder: Path) -> Record:
     """Return the record of an audit, with its report in a folder."""
+    if kept := kept_part(folder):
+        return kept
     shown = {name: value for name, value in vars(settings).items() if name != "fit"}
     names: Any = {label: model.name for label, model in models.items()}
     record = Record(folder, {**shown, "axis": list(settings.axis), "model": names.get("", names)}, "fairlab mend")

@@ -6,15 +6,11 @@ Every step is a run of ``fairlab train`` or ``fairlab evaluate``, with a record 
 from __future__ import annotations
 
 import json
-import shlex
-import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fairlab.backbones.hub import licence_in
-from fairlab.backbones.loading import find_weights
 from fairlab.benchmarks.bias_ir import BiasIR
 from fairlab.benchmarks.cced import CCED
 from fairlab.benchmarks.group_sets import WINOGENDER
@@ -25,17 +21,17 @@ from fairlab.data.counterfactual import hold_out, split_groups
 from fairlab.data.groups import EMBEDDED, read_groups
 from fairlab.data.published.download import locate
 from fairlab.evaluate import work as evaluate_models
-from fairlab.files import folder_replaced_when_written, write_whole
+from fairlab.files import sha256, write_whole
 from fairlab.mend.judging import KeptUtility, best_of, judge_change
-from fairlab.mend.outcome import CHOSEN, MODEL, PROVEN, TRIED, MendOutcome, concluded, publish
+from fairlab.mend.outcome import CHOSEN, PROVEN, TRIED, MendOutcome, concluded, publish
+from fairlab.mend.parts import begun, export_trained, kept_part, part_command, remove_weights, train_part
 from fairlab.record import Record
-from fairlab.reporting.card import model_card
 from fairlab.run.command_line.cli import choices
-from fairlab.run.config.composing import composed, composing, from_model, written
+from fairlab.run.config.backbone_nodes import backbone_node, model_facts
+from fairlab.run.config.composing import composed, composing
 from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.folders import plain_config
 from fairlab.run.job import accounted, do_work
-from fairlab.train import work as train_model
 from fairlab.types import FairlabError, Group
 
 METHODS = ("sentence_debias", "inlp", "leace", "ccd_linear", "ccd", "ccd_aligned", "dpce", "adept")
@@ -49,15 +45,15 @@ PAIRS = 1500  # pairs of STS-B's training part that choose
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked of mending an encoder.
+    """Request to mend an encoder.
 
     Attributes:
         model: Name or folder of the model.
         axis: Axis of people.
-        price: Utility that may be lost.
+        price: Largest loss of utility that is allowed.
         groups: Counterfactual groups of the axis, as a ``data.path``.
         methods: Names of the methods to try.
-        benchmarks: Names of the benchmarks that prove; empty takes those of the axis.
+        benchmarks: Names of the benchmarks of the final test; empty takes the axis's benchmarks.
         scale: ``quickstart`` or ``paper``, which selects the methods' defaults.
         seed: Seed of the trainings.
         limit: Maximum number of items per benchmark, or None.
@@ -77,12 +73,28 @@ class Wish:
 def mend_encoder(wish: Wish, folder: Path) -> MendOutcome:
     """Try methods on an encoder, and export the best one that keeps its utility.
 
+    Methods and readings that were finished in the folder before are not made again.
+
     Raises:
-        FairlabError: The model, the groups or a name does not exist, or no method fits the model.
+        FairlabError: The model, the groups or a name does not exist, no method fits the model, or the folder was begun
+            with other settings.
     """
     for name in wish.methods:
         if name not in choices("method"):
             raise FairlabError(f"there is no method '{name}'; there are: {', '.join(METHODS)}")
+    with begun(folder, _facts(wish)):
+        return _mend(wish, folder)
+
+
+def _facts(wish: Wish) -> dict[str, Any]:
+    """Return the settings, with hashes of the weights and of a file of groups."""
+    with composing():
+        weights = model_facts(backbone_node(wish.model, {})).get("sha256")
+    groups = sha256(Path(wish.groups)) if Path(wish.groups).is_file() else wish.groups
+    return {**asdict(wish), "model": [wish.model, weights], "groups": groups}
+
+
+def _mend(wish: Wish, folder: Path) -> MendOutcome:
     wish = replace(wish, groups=prepared_groups(wish.groups, folder))
     proving, choosing = _proving(wish), _choosing(wish, folder / CHOOSING)
     composed("evaluate", *proving)  # a wrong name is said before anything is trained
@@ -90,7 +102,7 @@ def mend_encoder(wish: Wish, folder: Path) -> MendOutcome:
     chosen_by = _evaluated(choosing, {ORIGINAL: wish.model} | runs, folder / CHOSEN)
     tried = [judge_change(chosen_by, name, ORIGINAL, wish.price) for name in runs]
     best = best_of(tried)
-    _remove_weights(folder, [name for name in runs if best is None or name != best.label])
+    remove_weights([folder / TRIED / name for name in runs if best is None or name != best.label])
     if best is None:
         outcome = concluded(folder, wish.model, wish.price, tried, skipped, None)
         publish(outcome, chosen_by, [])
@@ -101,7 +113,7 @@ def mend_encoder(wish: Wish, folder: Path) -> MendOutcome:
         outcome = concluded(folder, wish.model, wish.price, tried, skipped, judged)
         publish(outcome, proof, [Record.load(folder / TRIED / best.label)])
         if outcome.is_mended:
-            _export(proof, best.label, folder)
+            export_trained(folder / TRIED / best.label, proof, {ORIGINAL: "before", best.label: "after"}, folder)
     outcome.save()
     return outcome
 
@@ -161,12 +173,7 @@ def _train(wish: Wish, method: str, folder: Path) -> None:
     values["measure_before"] = False
     if method == "ccd_linear" and wish.axis != GENDER:  # the further groups that it learns from are of gender
         values |= {"method.short": None, "method.directions": []}
-    config = from_model(composed("train", given, values), [f"{key}=" for key in values])
-    record = Record(folder, plain_config(config), _command("train", given, values))
-    folder.mkdir(parents=True)
-    with accounted(record):
-        refuse_misfits("train", config, [f"{key}=" for key in values])
-        do_work("train", config, train_model, record)
+    train_part(given, values, folder)
 
 
 Evaluation = tuple[list[str], dict[str, Any]]  # choices and values of fairlab.evaluate
@@ -200,36 +207,13 @@ def _proving(wish: Wish) -> Evaluation:
 
 def _evaluated(asked: Evaluation, models: Mapping[str, str], folder: Path) -> Record:
     """Return the record of an evaluation of the models, the later ones compared with the first."""
+    if kept := kept_part(folder):
+        return kept
     chosen, values = asked[0], {"model": dict(models), **asked[1]}
     config = composed("evaluate", chosen, values)
-    record = Record(folder, plain_config(config), _command("evaluate", chosen, values))
+    record = Record(folder, plain_config(config), part_command("evaluate", chosen, values))
     folder.mkdir(parents=True)
     with composing(), accounted(record):
         refuse_misfits("evaluate", config, [f"{key}=" for key in values])
         do_work("evaluate", config, evaluate_models, record)
     return record
-
-
-def _command(entry: str, chosen: Sequence[str], values: Mapping[str, Any]) -> str:
-    given = [f"{key}={written(value)}" for key, value in values.items() if value is not None]
-    return shlex.join(["python", "-m", f"fairlab.{entry}", *chosen, *given])
-
-
-def _remove_weights(folder: Path, names: Sequence[str]) -> None:
-    """Remove the models of methods that were not chosen; their records stay."""
-    for name in names:
-        for part in (MODEL, "checkpoints"):
-            shutil.rmtree(folder / TRIED / name / part, ignore_errors=True)
-
-
-def _export(proof: Record, label: str, folder: Path) -> None:
-    """Copy the chosen model, with a card that holds the readings before and after."""
-    run = Record.load(folder / TRIED / label)
-    phases = {ORIGINAL: "before", label: "after"}
-    run.readings = [replace(one, phase=phases[one.phase]) for one in proof.readings]
-    backbone = run.config["backbone"]
-    where = {key: backbone.get(key) for key in ("revision", "package", "gguf")}
-    card = model_card(run, licence_in(find_weights(backbone["name"], **where)))
-    with folder_replaced_when_written(folder / MODEL) as temporary:
-        shutil.copytree(folder / TRIED / label / MODEL, temporary, dirs_exist_ok=True)
-        (temporary / "README.md").write_text(card, encoding="utf-8")

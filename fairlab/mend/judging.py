@@ -63,7 +63,8 @@ class MendJudgement:
         fairer, worse: Titles of readings that moved towards fair, or away from it, beyond chance.
         tested: Number of readings of fairness.
         remaining: Remaining share of the distance to fair: summed over the readings of each unit, then averaged over
-            units; 1 if no reading moved.
+            units; 1 if no reading moved. Readings of which the original's interval holds the ideal value have no
+            distance to lose and are left out; nan if these are all.
         kept: Whether the 95 % interval of the change of utility is above the price.
         utility: Change of utility in words.
         failed: Models of the two that fail the behaviour check, each with the reasons.
@@ -89,9 +90,12 @@ class MendJudgement:
         fair = f"{len(self.fairer)} of {self.tested} readings nearer to fair beyond chance"
         worse = f", farther: {'; '.join(self.worse)}" if self.worse else ", none farther"
         kept = "within" if self.kept else "not shown to be within"
-        return (
-            f"{self.label}: {fair}{worse}; {self.utility}, {kept} the price; {self.remaining:.0%} of the distance left"
+        left = (
+            "no reading was off at first"
+            if math.isnan(self.remaining)
+            else f"{self.remaining:.0%} of the distance left"
         )
+        return f"{self.label}: {fair}{worse}; {self.utility}, {kept} the price; {left}"
 
 
 def judge_change(record: Record, label: str, original: str, price: KeptUtility) -> MendJudgement:
@@ -112,12 +116,15 @@ def judge_change(record: Record, label: str, original: str, price: KeptUtility) 
     fairer: list[str] = []
     worse: list[str] = []
     distances: dict[str, list[tuple[float, float]]] = {}
+    tested = 0
     for one in changes:
         before, after = (values[phase, one.benchmark, one.subset, one.quantity] for phase in (original, label))
         if price.is_of(one) or not one.headline or before.ideal is None:
             continue
         earlier, later = abs(before.value - before.ideal), abs(after.value - before.ideal)
-        distances.setdefault(one.unit, []).append((earlier, later))
+        tested += 1
+        if not before.low <= before.ideal <= before.high:
+            distances.setdefault(one.unit, []).append((earlier, later))
         if one.p_holm is not None and one.p_holm < ALPHA:
             (fairer if later < earlier else worse).append(title(after))
     words = f"{price.name} {utility.difference:+.2f} [{utility.low:+.2f}, {utility.high:+.2f}]"
@@ -126,7 +133,7 @@ def judge_change(record: Record, label: str, original: str, price: KeptUtility) 
         label,
         fairer,
         worse,
-        sum(map(len, distances.values())),
+        tested,
         _left(distances.values()),
         kept,
         words,
@@ -151,4 +158,8 @@ def _left(of_units: Iterable[Sequence[tuple[float, float]]]) -> float:
 
 def best_of(judged: Sequence[MendJudgement]) -> MendJudgement | None:
     """Return the judgement with the smallest remaining distance to fair among the successful ones, or None."""
-    return min((one for one in judged if one.mends), key=lambda one: one.remaining, default=None)
+    return min((one for one in judged if one.mends), key=_remaining, default=None)
+
+
+def _remaining(one: MendJudgement) -> float:
+    return math.inf if math.isnan(one.remaining) else one.remaining

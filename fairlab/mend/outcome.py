@@ -16,6 +16,7 @@ from fairlab.reporting.exports.exporting import export_results
 from fairlab.reporting.report import write_report
 
 ANSWER, MODEL, TRIED = "mend.json", "model", "tried"
+EXPORT = "every_eval_ever"
 CHOSEN, PROVEN = "chosen_by", "measured"  # folders of the two evaluations
 
 
@@ -70,15 +71,11 @@ def concluded(
         proof: Judgement of the best on the readings that prove, or None if none was good enough.
     """
     if proof is None:
-        ways = (
-            f"of {len(tried)} ways none moves a reading towards fair beyond chance, moves none away, and keeps utility"
-        )
+        ways = f"none of {len(tried)} ways makes a reading fairer beyond chance, none less fair, and keeps utility"
         sentence = f"Nothing here mends {name} at the price {price}: {ways}.{_failed_checks(tried)}"
         return MendOutcome(folder, sentence, tried, skipped)
     failed = _failed_checks([proof])
-    numbers = (
-        f"on readings that were not used to choose, {proof.line.partition(': ')[2]}, where 100 % would be no change"
-    )
+    numbers = f"on readings that were not used to choose, {proof.line.partition(': ')[2]}"
     if proof.mends:
         return MendOutcome(
             folder, f"{proof.label} mends {name} at the price {price}: {numbers}.{failed}", tried, skipped, proof, True
@@ -100,4 +97,5 @@ def publish(outcome: MendOutcome, proof: Record, others: Sequence[Record]) -> No
     proof.save()
     shutil.copyfile(write_report(proof), outcome.folder / "report.html")
     write_whole(outcome.folder / "citation.bib", bibtex([*others, proof]))
-    export_results(proof, "eee", outcome.folder / "every_eval_ever")
+    shutil.rmtree(outcome.folder / EXPORT, ignore_errors=True)  # of a mending that was killed here
+    export_results(proof, "eee", outcome.folder / EXPORT)

@@ -1,8 +1,7 @@
-"""Mending of any model: what was given, checked, and the kind of model that it is for."""
+"""Mending of any model: checks of the arguments, and the choice by kind of model."""
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -10,12 +9,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairlab.audit.running import Settings
+from fairlab.checks.escapes import print_escaped
 from fairlab.checks.values import faults, nearest_known
-from fairlab.files import refuse_used
 from fairlab.mend.classifier import WAYS, ClassifierWish, mend_classifier
 from fairlab.mend.encoder import GENDER, METHODS, OF_GENDER, Wish, mend_encoder
 from fairlab.mend.judging import price_of
-from fairlab.mend.outcome import ANSWER, MendOutcome
+from fairlab.mend.outcome import MendOutcome
 from fairlab.run.folders import OUTPUTS
 from fairlab.types import Count, FairlabError, Seed, Texts
 
@@ -27,11 +26,11 @@ KEYS: dict[str, Any] = {
     "limit": Count | None,
     "seed": Seed | None,
     "output": str | Path | None,
+    "scale": Literal["quickstart", "paper"],
 }
 OF_ENCODERS: dict[str, Any] = {
     "groups": str | None,
     "benchmarks": Texts | None,
-    "scale": Literal["quickstart", "paper"],
 }
 OF_CLASSIFIERS: dict[str, Any] = {
     "field": str | Texts,
@@ -44,6 +43,8 @@ OF_CLASSIFIERS: dict[str, Any] = {
 
 def mend_model(model: Any, given: Mapping[str, Any], data: Any = None) -> MendOutcome:
     """Mend an encoder, or with labelled ``data`` a classifier, and write everything to a folder.
+
+    A killed mending resumes in its folder, if it is given as ``output`` with the same settings.
 
     Args:
         model: Name or folder of an encoder; or a classifier, as :func:`fairlab.audit` takes it.
@@ -60,16 +61,13 @@ def mend_model(model: Any, given: Mapping[str, Any], data: Any = None) -> MendOu
             raise FairlabError(_unknown(name, known, data is None))
     for sentence in chain.from_iterable(faults(name, value, known[name]) for name, value in values.items()):
         raise FairlabError(sentence)
-    folder = Path(values.pop("output", OUTPUTS / "mend" / time.strftime("%Y-%m-%d_%H-%M-%S")))
-    refuse_used(folder, "give a new folder as output")
-    wish = _encoder_wish(model, values) if data is None else _classifier_wish(model, data, values)
-    fresh = not folder.exists()
-    try:
-        return mend_encoder(wish, folder) if isinstance(wish, Wish) else mend_classifier(wish, folder)
-    except FairlabError:
-        if fresh and not (folder / ANSWER).exists():
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
+    if "output" not in values:
+        values["output"] = OUTPUTS / "mend" / time.strftime("%Y-%m-%d_%H-%M-%S")
+        print_escaped(f"writing to {values['output']}; if this is killed, output={values['output']} resumes it")
+    folder = Path(values.pop("output"))
+    if data is None:
+        return mend_encoder(_encoder_wish(model, values), folder)
+    return mend_classifier(_classifier_wish(model, data, values), folder)
 
 
 def _unknown(name: str, known: Mapping[str, Any], is_encoder: bool) -> str:
@@ -100,4 +98,5 @@ def _classifier_wish(model: Any, data: Any, values: dict[str, Any]) -> Classifie
         raise FairlabError(f"there is no way '{other[0]}' of mending a classifier; there are: {', '.join(WAYS)}")
     axes = values.pop("axis", (GENDER,))
     axes = [axes] if isinstance(axes, str) else list(axes)
-    return ClassifierWish(model, data, Settings(axis=axes, keep=-price.least, **values), price, ways)
+    scale = values.pop("scale", "quickstart")
+    return ClassifierWish(model, data, Settings(axis=axes, keep=-price.least, **values), price, ways, scale)

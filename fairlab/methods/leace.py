@@ -1,4 +1,4 @@
-"""LEACE: the smallest linear change of embeddings after which no linear classifier tells attributes apart.
+"""LEACE: the smallest linear change of embeddings after which no linear classifier distinguishes attributes.
 
 Source: Belrose et al. 2023, "LEACE: Perfect linear concept erasure in closed form", theorem 4.2. Ours: the ridge, the
 covariance within groups, and a change without an offset, which no linear classifier can tell from one with it.

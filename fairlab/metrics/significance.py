@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairlab.metrics.bootstrap import Z
 
+ALPHA = 0.05  # adjusted p-value below which a difference is beyond chance
 Array = NDArray[np.float64]
 
 

@@ -131,11 +131,11 @@ def _shortcuts(record: Record) -> list[Block]:
             ["round", "objective", "negations in all texts", "selected", "rewritten"] + ["gain of a probe"] * probed,
             of_rounds,
         ),
-        PageTable(["what goes with the labels", "value", "unit"], readings),
+        PageTable(["association with the labels", "value", "unit"], readings),
         Text(
             "Objective: mean similarity of documents of different labels in shortcut space, which rewriting raises. "
-            "Gain: what a bag of words of the texts finds of the labels beyond the commonest one. "
-            "Association: Cramer's V of whether a text holds a negation with its label; 0 is none.",
+            "Gain: how much better a bag of words predicts the labels than the commonest label does. "
+            "Association: Cramer's V between the label and the presence of a negation; 0 is none.",
             "note",
         ),
     ]

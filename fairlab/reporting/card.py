@@ -11,6 +11,7 @@ from fairlab.backbones.hub import Licence
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import benchmark_title, description, key, meaning, title
 from fairlab.reporting.tables.marks import failed_models, said_of_training
+from fairlab.reporting.verdicts import interval_text
 
 if TYPE_CHECKING:  # deferred import, so that --help stays fast
     from huggingface_hub import EvalResult, ModelCardData
@@ -34,12 +35,13 @@ def model_card(record: Record, licence: Licence = None) -> str:
         if name not in ("_target_", "title", "limits", "citation", "pipeline")
     )
     rows = [
-        f"| {title(r)} | {r.phase} | {r.value:.4g} | {r.low:.4g} to {r.high:.4g} | {_ideal(r)} | {r.unit} | {r.n} |"
+        f"| {title(r)} | {r.phase} | {r.value:.4g} | {interval} | {_ideal(r)} | {r.unit} | {r.n} |"
         for r in record.readings
+        for interval in [interval_text(record, r, " to ")]
     ]
     said = dict.fromkeys(f"- {title(r)} (`{key(r)}`): {meaning(r)}" for r in record.readings if meaning(r))
     pooling = f"Pooling: {backbone.get('pooling')}, normalised: {str(backbone.get('normalize')).lower()}, "
-    name = f"{backbone['name'].split('/')[-1]}, after {method['title']}"
+    name = record.name or f"{backbone['name'].split('/')[-1]}, after {method['title']}"
     lines = [
         "---",
         _head(record, name, licence),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import bare, bounds, key, meaning, title
-from fairlab.reporting.page import SIGNS, Block, Fold, Heading, PageCell, PageTable, Row, Section, Text, measured
+from fairlab.reporting.page import SIGNS, Block, Fold, Heading, PageCell, PageTable, Row, Section, Text
 from fairlab.reporting.questions import WIDEST, Shift, by_question, phases_of, shifts
+from fairlab.reporting.verdicts import TOO_FEW, corrected_interval
 
 NOTE = (
     "The plot shows by how much the distance to the ideal value {differs}, as a share of the distance {first}, with "
@@ -25,8 +27,8 @@ def what_changed(record: Record) -> Section | None:
         return None
     headline = [one for one in found if one.headline]
     others = [one for one in found if not one.headline]
-    blocks: list[Block] = [forest(headline)] if headline else []
-    blocks += [Fold(f"changes of {len(others)} other readings", [forest(others)])] if others else []
+    blocks: list[Block] = [forest(record, headline)] if headline else []
+    blocks += [Fold(f"changes of {len(others)} other readings", [forest(record, others)])] if others else []
     if all(one.changed for one in found):
         note = NOTE.format(differs="changed", first="before", of="")
         return Section("What changed", [*blocks, Text(note, "note")])
@@ -34,7 +36,7 @@ def what_changed(record: Record) -> Section | None:
     return Section("How the models differ", [*blocks, Text(note, "note")])
 
 
-def forest(found: Sequence[Shift]) -> PageTable:
+def forest(record: Record, found: Sequence[Shift]) -> PageTable:
     """Return a table with one line per change, by question: values, difference, plot position and p-value."""
     pairs = {one.comparison.phase for one in found}
     several = len(pairs) > 1
@@ -43,19 +45,25 @@ def forest(found: Sequence[Shift]) -> PageTable:
     columns: Row = ["what was measured", *named, what, PageCell("", forest="scale"), "p"]
     rows: list[Row | Heading] = []
     for name, some in by_question(found, lambda one: one.comparison).items():
-        rows += [Heading(name), *(_line(one, several) for one in some)]
+        rows += [Heading(name), *(_line(record, one, several) for one in some)]
     return PageTable(columns, rows)
 
 
-def _line(one: Shift, several: bool) -> Row:
+def _line(record: Record, one: Shift, several: bool) -> Row:
     c = one.comparison
     name = PageCell(title(c), c.phase if several else "", hover=hover(one.after))
     sign = f"{SIGNS[one.tone]} " if one.tone else ""
-    change = PageCell(f"{sign}{c.difference:+.3g}", f"[{c.low:+.3g}, {c.high:+.3g}]", tone=one.tone)
-    place = PageCell("", forest=one.drawn, tone=one.tone, hover=one.said) if one.drawn else ""
-    p = f"{c.p:.2g}" if c.p_holm is None else f"{c.p_holm:.2g}"
-    before, after = (measured(r.value, r.low, r.high, ".3g") for r in (one.before, one.after))
+    interval = TOO_FEW if one.few else f"[{c.low:+.3g}, {c.high:+.3g}]"
+    change = PageCell(f"{sign}{c.difference:+.3g}", interval, tone=one.tone)
+    place = PageCell("", forest=one.drawn, tone=one.tone, hover=one.said) if one.drawn and not one.few else ""
+    p = "" if one.few else f"{c.p:.2g}" if c.p_holm is None else f"{c.p_holm:.2g}"
+    before, after = (_value(record, reading) for reading in (one.before, one.after))
     return [name, before, after, change, place, p]
+
+
+def _value(record: Record, reading: Reading) -> PageCell:
+    low, high = corrected_interval(record, reading)
+    return PageCell(f"{reading.value:.3g}", TOO_FEW if math.isnan(low) else f"[{low:.3g}, {high:.3g}]")
 
 
 def hover(reading: Reading) -> str:

@@ -19,7 +19,8 @@ TOP, RIGHT, BOTTOM = 8, 14, 42
 COLOURS = 8
 MOST_POINTS = 1200  # maximum number of points drawn for a line; longer lines are subsampled evenly
 LETTER = 6.2  # width of a letter of a tick label
-LINE, MOST_LETTERS = 22, 34  # height of a named line, and letters of its name
+LINE, NAMED_LINE = 22, 36  # height of a line with its name at the left, and with its name above it
+MOST_BESIDE, MOST_ABOVE = 26, 74  # letters of a name at the left of its line, and above it
 Bounds = tuple[float, float]
 
 
@@ -89,7 +90,7 @@ class Estimates:
         title: Title of the panel; the page breaks it into lines.
         names: Name of each line, from the top.
         values: Value of each line.
-        low, high: Bounds of each interval; nan where there is none.
+        low, high: Bounds of each interval; nan if there is none.
         ideal: Value to mark; None if there is none.
     """
 
@@ -225,10 +226,15 @@ def small_multiples(panels: Sequence[Estimates], note: str = "") -> Figure:
 
 
 def _estimates(panel: Estimates) -> Markup:
-    """Draw each line's interval and value, its name at the left, and the ideal value as a dashed line."""
-    height = len(panel.names) * LINE
-    names = [_short(name, MOST_LETTERS) for name in panel.names]
-    left = 10 + LETTER * max(map(len, names), default=1)
+    """Draw each line's interval and value, and the ideal value as a dashed line.
+
+    Names stand at the left, or above their lines if one of them is long.
+    """
+    longest = max(map(len, panel.names), default=1)
+    above = longest > MOST_BESIDE
+    line = NAMED_LINE if above else LINE
+    height = len(panel.names) * line
+    left = 10 if above else 10 + LETTER * longest
     held = [] if panel.ideal is None else [panel.ideal]
     low, high = _range([*panel.values, *panel.low, *panel.high], held)
     classes = {"class": "chart", "viewBox": f"0 0 {WIDTH} {height + 30}", "role": "img"}
@@ -244,8 +250,12 @@ def _estimates(panel: Estimates) -> Markup:
     if panel.ideal is not None:
         _line(root, x(panel.ideal), 0, x(panel.ideal), height, "line k1 dashed")
     for k, name in enumerate(panel.names):
-        y = (k + 0.5) * LINE
-        label = _text(root, left - 6, y + 4, names[k], "end")
+        y = (k + 1) * line - LINE / 2
+        label = (
+            _text(root, 4, y - 11, _short(name, MOST_ABOVE), "start", "halo")
+            if above
+            else _text(root, left - 6, y + 4, name, "end")
+        )
         ElementTree.SubElement(label, "title").text = name
         if math.isfinite(panel.low[k] + panel.high[k]):
             _line(root, x(panel.low[k]), y, x(panel.high[k]), y, "band k0")
@@ -276,8 +286,11 @@ def _line(root: ElementTree.Element, x1: float, y1: float, x2: float, y2: float,
     ElementTree.SubElement(root, "line", ends | {"class": classes})
 
 
-def _text(root: ElementTree.Element, x: float, y: float, text: str, anchor: str) -> ElementTree.Element:
-    element = ElementTree.SubElement(root, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor})
+def _text(
+    root: ElementTree.Element, x: float, y: float, text: str, anchor: str, classes: str = ""
+) -> ElementTree.Element:
+    place = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor} | ({"class": classes} if classes else {})
+    element = ElementTree.SubElement(root, "text", place)
     element.text = text
     return element
 

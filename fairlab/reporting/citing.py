@@ -1,4 +1,4 @@
-"""What to cite of runs, as BibTeX, and how they were made, as a paragraph of a paper's appendix."""
+"""Citations of runs as BibTeX, and a paragraph on how they were made, for a paper's appendix."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _versions(records: Sequence[Record]) -> list[str]:
 def methods_paragraph(records: Sequence[Record]) -> str:
     """Return LaTeX of how runs were made and judged, with their command lines, for an appendix.
 
-    Runs that differ only in their seed are told once.
+    Runs that differ only in their seed are described once.
     """
     grouped: dict[tuple[tuple[str, str], ...], list[Record]] = {}
     for record in records:

@@ -38,7 +38,7 @@ def data_bias(record: Record) -> list[Section]:
         Text(f"Published (Mondal and Lipizzi 2024, table 1): {table_1['setting']}."),
         PageTable(["data set", "db-index"], rows),
         Text(
-            "Values depend on what embeds the texts and on the comparison set; compare data sets within one run, and "
+            "Values depend on the embedding and on the comparison set; compare datasets within one run, and "
             "directions with the paper's.",
             "note",
         ),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 
 from fairlab.benchmarks.finding import find_description
-from fairlab.record import Comparison, Reading
+from fairlab.metrics.bootstrap import FEWEST_ITEMS
+from fairlab.record import Comparison, Reading, Record
 from fairlab.types import Description, QuantityInfo
 
 Named = Reading | Comparison
@@ -64,6 +65,26 @@ def judging_rules(named: Named) -> QuantityInfo | None:
     """Return how a quantity is judged by fairlab's present class, else by its record; None if neither describes it."""
     found = find_description(named.benchmark) or named.description
     return found.quantity(named.quantity) if found else None
+
+
+def too_few(record: Record, reading: Reading) -> bool:
+    """Return whether a reading has too few items for an interval.
+
+    A mean of absolute values counts the parts that it averages, so that the benchmark's largest part is counted.
+    """
+    info = judging_rules(reading)
+    if info is None or not info.folded:
+        return reading.n < FEWEST_ITEMS
+    place = (reading.phase, reading.benchmark)
+    rules = [(one, judging_rules(one)) for one in record.readings if (one.phase, one.benchmark) == place]
+    parts = [one.n for one, of in rules if of is None or not of.folded]
+    return max([reading.n, *parts]) < FEWEST_ITEMS if parts else False
+
+
+def few_compared(comparison: Comparison) -> bool:
+    """Return whether a comparison is over too few items for an interval; parts that are averaged do not count."""
+    info = judging_rules(comparison)
+    return comparison.n < FEWEST_ITEMS and not (info is not None and info.folded)
 
 
 def represents(named: Named) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.changes import hover
-from fairlab.reporting.headlines import judging_rules, represents, title
+from fairlab.reporting.headlines import represents, title
 from fairlab.reporting.page import Heading, PageCell, PageTable, Row, Section, Text, Whisker
 from fairlab.reporting.questions import by_question
 from fairlab.reporting.verdicts import EVEN, FEW, OFF, OPEN, SIZE, corrected_interval, reading_verdicts
@@ -18,9 +19,10 @@ SHOWN = {
     SIZE: "size alone",
     FEW: "too few items",
 }
+MARGIN = 1.1  # width of a plot, as a multiple of the farthest end
 NOTE = (
-    "The centre is the ideal value; the width of the plot is the range that the number can have, else twice the "
-    "interval's farther end. Lines are 95 % intervals."
+    "The centre is the ideal value; rows of one unit have one scale, which ends a little beyond the farthest of their "
+    "95 % intervals, the lines."
 )
 
 
@@ -34,25 +36,34 @@ def from_the_ideal(record: Record) -> Section | None:
         return None
     kinds = {one.reading.key: one.kind for one in reading_verdicts(record)}
     several = len({reading.phase for reading in found}) > 1
+    widest = _scales(record, found)
     rows: list[Row | Heading] = []
     for name, some in by_question(found, lambda reading: reading).items():
-        rows += [Heading(name), *(_row(record, reading, kinds.get(reading.key, ""), several) for reading in some)]
+        rows.append(Heading(name))
+        rows += [_row(record, one, kinds.get(one.key, ""), several, widest.get(one.unit, 1.0)) for one in some]
     columns: Row = ["what was measured", "value", PageCell("", forest="ideal"), "what is shown"]
     return Section("From the ideal value", [PageTable(columns, rows), Text(NOTE, "note")])
 
 
-def _row(record: Record, reading: Reading, kind: str, several: bool) -> Row:
+def _row(record: Record, reading: Reading, kind: str, several: bool, widest: float) -> Row:
     low, high = corrected_interval(record, reading)
     few = math.isnan(low)
     value = PageCell(f"{reading.value:.4g}", "too few items" if few else f"[{low:.4g}, {high:.4g}]")
     name = PageCell(title(reading), reading.phase if several else "", hover=hover(reading))
-    return [name, value, "" if few else PageCell("", forest=_whisker(reading, low, high)), SHOWN.get(kind, "")]
+    return [name, value, "" if few else PageCell("", forest=_whisker(reading, low, high, widest)), SHOWN.get(kind, "")]
 
 
-def _whisker(reading: Reading, low: float, high: float) -> Whisker:
+def _scales(record: Record, found: Sequence[Reading]) -> dict[str, float]:
+    """Return, by unit, the distance from the ideal value to the end of the plot."""
+    widest: dict[str, float] = {}
+    for reading in found:
+        ends = [reading.value, *corrected_interval(record, reading)]
+        farthest = max((abs(end - (reading.ideal or 0.0)) for end in ends if math.isfinite(end)), default=0.0)
+        widest[reading.unit] = max(widest.get(reading.unit, 0.0), MARGIN * farthest)
+    return {unit: width or 1.0 for unit, width in widest.items()}
+
+
+def _whisker(reading: Reading, low: float, high: float, widest: float) -> Whisker:
     """Return the places of bounds and value as shares of the plot's width; the ideal value is at one half."""
-    ideal, info = reading.ideal or 0.0, judging_rules(reading)
-    bounds = (info.low, info.high) if info is not None else (None, None)
-    ends = bounds if None not in bounds else (2 * low - ideal, 2 * high - ideal, reading.value)
-    widest = max((abs(end - ideal) for end in ends if end is not None), default=0.0) or 1.0
+    ideal = reading.ideal or 0.0
     return Whisker(*(min(1.0, max(0.0, 0.5 + (place - ideal) / (2 * widest))) for place in (low, reading.value, high)))

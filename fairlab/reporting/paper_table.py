@@ -1,4 +1,4 @@
-"""Table of runs for a paper: short names, a baseline row, fixed decimals, and marks for what differs beyond chance.
+"""Table of runs for a paper: short names, a baseline row, fixed decimals, and marks for differences beyond chance.
 
 Daggers compare a trained model with the model it started from, over the items that both were measured on and over
 seeds: the mean difference is divided by the root of its variance over seeds, plus that over items, which is taken from
@@ -18,11 +18,10 @@ from typing import Literal
 import numpy as np
 
 from fairlab.metrics.bootstrap import Z
-from fairlab.metrics.significance import holm
+from fairlab.metrics.significance import ALPHA, holm
 from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.exports.measured_model import model_given
 from fairlab.reporting.headlines import title
-from fairlab.reporting.summary import ALPHA
 from fairlab.reporting.tables.comparing import CHANGE, Place, Side, sides_of
 from fairlab.reporting.tables.grouping import identity, over_seeds, settings_of
 from fairlab.reporting.tables.marks import marks_beside
@@ -37,7 +36,7 @@ SPREADS = {
     "none": "",
 }
 STRONG = 0.01  # p-value of a double dagger
-UNSAID = ("default", "none", "")  # values of settings that a name leaves out
+UNSAID = ("default", "none", "None", "")  # values of settings that a name leaves out
 SHORT = re.compile(r"\(([^()]+)\)$")  # short name at the end of a method's title
 MOST = {"interval": 3, "deviation": 4, "none": 6}  # readings in one table; further ones go into another
 
@@ -80,7 +79,7 @@ class PaperTable:
         places: Readings of the columns.
         best: For each reading, the name of the row that is better than every other beyond chance, if any.
         p_values: Adjusted p-value of the change from the baseline, by name of the row and reading.
-        spread: What stands next to a mean.
+        spread: Value printed next to a mean.
         decimals: Number of decimals; None takes two for values of 10 and more, else three.
     """
 
@@ -149,7 +148,8 @@ class PaperTable:
         digits = self._digits(place)
         text = f"{point.value:.{digits}f}"
         if self.spread == "interval":
-            text += f" [{point.low:.{digits}f}, {point.high:.{digits}f}]"
+            known = math.isfinite(point.low)
+            text += f" [{point.low:.{digits}f}, {point.high:.{digits}f}]" if known else " (two seeds)"
         elif self.spread == "deviation" and point.n > 1:
             text += f" ± {np.std(values, ddof=1):.{digits}f}"
         p = self.p_values.get((row.name, place), 1.0)
@@ -234,7 +234,7 @@ def _setting(key: str, value: str) -> str:
     """Return a setting in short: a class by its name, any other value after the last part of its key."""
     if key.endswith("_target_"):
         return value.rpartition(".")[2]
-    return f"{key.rpartition('.')[2]} {value}"
+    return f"{key.rpartition('.')[2]} {value.rstrip('/').rpartition('/')[2] if key.endswith('path') else value}"
 
 
 def _distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:
@@ -246,9 +246,11 @@ def _distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:
 
 
 def short_name(record: Record, side: Side) -> str:
-    """Return the short name of a model: its label, its method's, or the name of the model that was measured."""
+    """Return the short name of a model: its label, the run's name, its method's, or that of the model measured."""
     if side.phase not in ("", "after"):
         return side.phase
+    if record.name:
+        return record.name
     if method := record.provenance.get("method", {}).get("title"):
         found = SHORT.search(method)
         return found[1] if found else str(method)

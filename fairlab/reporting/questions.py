@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fairlab.metrics.bootstrap import FEWEST_ITEMS
+from fairlab.metrics.significance import ALPHA
 from fairlab.record import Comparison, Reading, Record
-from fairlab.reporting.headlines import Named, description, judging_rules, key, represents, title
+from fairlab.reporting.collapse import collapsed_readings
+from fairlab.reporting.headlines import Named, description, few_compared, judging_rules, key, represents, title, too_few
 from fairlab.reporting.page import BETTER, WORSE, Whisker
-from fairlab.reporting.summary import ALPHA, collapsed_readings
 from fairlab.types import ALIKE, ELSE, EQUAL, KEPT, PERSIST
 
 T = TypeVar("T")
@@ -61,12 +62,14 @@ class Shift:
         comparison: The change.
         before, after: Readings before and after the change.
         collapsed: Whether the change is that of a gap which fell by collapse alone, which is not for the better.
+        few_parts: Whether every part that a mean of absolute values is taken over has too few items.
     """
 
     comparison: Comparison
     before: Reading
     after: Reading
     collapsed: bool = False
+    few_parts: bool = False
 
     @property
     def headline(self) -> bool:
@@ -111,9 +114,8 @@ class Shift:
 
     @property
     def few(self) -> bool:
-        """Whether the items are too few for a verdict; parts over which absolute values are averaged do not count."""
-        info = judging_rules(self.comparison)
-        return self.comparison.n < FEWEST_ITEMS and not (info is not None and info.folded)
+        """Whether the items are too few for a verdict, be it those of the parts over which a reading is averaged."""
+        return self.few_parts or few_compared(self.comparison)
 
     @property
     def kept(self) -> bool:
@@ -158,7 +160,9 @@ def shifts(record: Record) -> list[Shift]:
         earlier, later = phases_of(comparison.phase)
         before, after = (by_key.get(f"{phase}/{key(comparison)}") for phase in (earlier, later))
         if before is not None and after is not None:
-            found.append(Shift(comparison, before, after, collapsed=after.key in collapsed))
+            info = judging_rules(comparison)
+            few = info is not None and info.folded and too_few(record, after)
+            found.append(Shift(comparison, before, after, collapsed=after.key in collapsed, few_parts=few))
     return found
 
 

@@ -14,6 +14,7 @@ from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.changes import hover, in_words, what_changed
+from fairlab.reporting.collapse import collapse_verdicts
 from fairlab.reporting.curves import training_curves
 from fairlab.reporting.db_index import data_bias
 from fairlab.reporting.headlines import benchmark_title, description, key, meaning, represents, title
@@ -39,9 +40,8 @@ from fairlab.reporting.questions import by_question, shifts, verdict
 from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.stages import stage_section
-from fairlab.reporting.summary import collapse_verdicts
 from fairlab.reporting.tables.marks import failed_models, marks_beside, said_of_training, training_notes
-from fairlab.reporting.verdicts import NOTE, corrected_interval, reading_verdicts, summed_up
+from fairlab.reporting.verdicts import NOTE, TOO_FEW, corrected_interval, reading_verdicts, summed_up
 
 PUBLISHED = Path(__file__).parent / "papers"
 MANY = 12  # number of rows above which a table is folded
@@ -73,14 +73,15 @@ def write_report(record: Record) -> Path:
 
 
 def name_of(record: Record) -> str:
-    """Return the name of a run: its folder, or the parent folder if the folder's name is a date or a number."""
-    return record.folder.parent.name if record.folder.name[:1].isdigit() else record.folder.name
+    """Return the name of a run: its own, its folder's, or the parent folder's if that is a date or a number."""
+    return record.name or (record.folder.parent.name if record.folder.name[:1].isdigit() else record.folder.name)
 
 
 def _lead(record: Record) -> list[Block]:
-    """Return a description of the run, the verdict, and the notes to read first."""
+    """Return a description of the run, the verdict, and the notes to read first; an answer comes before them."""
     about = _about_training(record) if "method" in record.config else _about_evaluation(record)
-    return [*about, _verdict(record), *_heed(record)]
+    lead = [_verdict(record), *about] if record.provenance.get("answers") else [*about, _verdict(record)]
+    return [*lead, *_heed(record)]
 
 
 def _about_training(record: Record) -> list[Block]:
@@ -106,29 +107,32 @@ def _about_training(record: Record) -> list[Block]:
 
 
 def _about_evaluation(record: Record) -> list[Block]:
-    models = record.config.get("dataset") or record.config["model"]
+    dataset, models = record.config.get("dataset"), record.config.get("model")
+    on = f" on {dataset}" if dataset and models else ""
+    models = models or dataset or "a model that the record does not name"
     names = ", ".join(map(str, models)) if isinstance(models, list) else models
     if isinstance(models, dict):
         names = ", ".join(f"{label} ({name})" for label, name in models.items())
-    return [Text(f"Measured without training: {names}; {record.status}.")]
+    return [Text(f"Measured without training: {names}{on}; {record.status}.")]
 
 
 def _verdict(record: Record) -> Verdict:
     """Return the overall result: of the changes if there are any, else of single readings."""
+    told = [f"Of the training: {text}." for text in said_of_training(record)]
     if failed := failed_models(record):
         whose = "These numbers" if set(failed) >= set(record.phases) else f"The numbers of {', '.join(failed)}"
-        return Verdict(f"{whose} say nothing of bias.", [text for texts in failed.values() for text in texts])
+        return Verdict(f"{whose} say nothing of bias.", [*(text for texts in failed.values() for text in texts), *told])
     if answers := record.provenance.get("answers"):
         return _answer(answers)
     found = shifts(record)
     if any(one.headline for one in found):
         sentence, lines = verdict(found, [note.mark for note in training_notes(record) if note.mark])
-        told = [f"Of the training: {text}." for text in said_of_training(record)]
         return Verdict(sentence, [*told, *lines, *collapse_verdicts(record)])
     judged = reading_verdicts(record)
     if not judged:
-        return Verdict("No reading has an ideal value of bias.", collapse_verdicts(record))
-    return Verdict(f"{summed_up(judged)} There is no other model to compare with.", [one.sentence for one in judged])
+        return Verdict("No reading has an ideal value of bias.", [*told, *collapse_verdicts(record)])
+    sentences = [one.sentence for one in judged]
+    return Verdict(f"{summed_up(judged)} There is no other model to compare with.", [*told, *sentences])
 
 
 def _answer(answers: Mapping[str, Any]) -> Verdict:
@@ -195,7 +199,7 @@ def _table(record: Record, rows: Sequence[Mapping[str, Reading]], phases: Sequen
 
 def _value(reading: Reading, record: Record) -> PageCell:
     low, high = corrected_interval(record, reading)
-    interval = "too few for an interval" if math.isnan(low) else f"[{low:.4g}, {high:.4g}]"
+    interval = TOO_FEW if math.isnan(low) else f"[{low:.4g}, {high:.4g}]"
     interval += "".join(f"\n({mark})" for mark in marks_beside(record, reading))
     if reading.p is not None:
         interval += f"\np {reading.p:.2g}" + (f" ({reading.p_holm:.2g})" if reading.p_holm is not None else "")

@@ -42,7 +42,7 @@ def safety_sections(record: Record) -> list[Section]:
     for harm, of_harm in overview.items():
         sections.append(Section(f"Sliced averages, {harm}, safe texts", _heat_maps(of_harm)))
         if of_harm["contributions"]["before"] and of_harm["contributions"]["after"]:
-            sections.append(Section(f"What the models decide by, {harm}", [_contributions(of_harm)]))
+            sections.append(Section(f"Inputs that decide, {harm}", [_contributions(of_harm)]))
             sections.append(Section(f"Bias of source scores, {harm}", _gaps(of_harm)))
         if harm in largest:
             sections.append(Section(f"Largest gaps, {harm}", _largest(largest[harm])))

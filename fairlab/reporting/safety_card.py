@@ -41,6 +41,17 @@ def write_safety_card(record: Record) -> None:
     write_whole(folder / "README.md", safety_card(record, folder, drawings))
 
 
+def _averaged(description: Mapping[str, Any]) -> str:
+    """Return what averaging over reference groups means for a reader; empty if scores are not averaged."""
+    if "references" not in description:
+        return ""
+    return (
+        " A text that names a listed identity is scored as the mean of its turns to four reference groups: the score "
+        "does not show which of the listed groups is named. What is true of one group alone is lost, words that are "
+        "not listed keep their difference, and such a text takes five times as long. This is no part of the paper."
+    )
+
+
 def reliability_diagram(harm: str, predicted: list[float], observed: list[float]) -> str:
     """Return a self-contained SVG of the share of unsafe texts over the mean score, by tenths of the texts."""
     marks = [
@@ -74,7 +85,7 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         "",
         f"{provenance['method']['title']}, trained by fairlab {provenance['versions']['fairlab']} on "
         f"{data['trained_on']} (`{data['path']}`, SHA-256 `{data['sha256']}`). Scores are probabilities in [0, 1] that "
-        "a text holds a harm; a model for each harm reads the scores of the sources below, not the text.",
+        f"a text holds a harm; a model for each harm reads the scores of the sources below.{_averaged(description)}",
         "",
         "## Harms and thresholds",
         "",

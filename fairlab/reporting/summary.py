@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
 from fairlab.checks.escapes import print_escaped
+from fairlab.metrics.significance import ALPHA
 from fairlab.record import DATA, Comparison, Reading, Record
-from fairlab.reporting.headlines import key, represents, title
+from fairlab.reporting.collapse import collapse_verdicts
+from fairlab.reporting.headlines import few_compared, key, represents, title
 from fairlab.reporting.tables.marks import marked, marks_beside
-
-ALPHA = 0.05
+from fairlab.reporting.verdicts import TOO_FEW, interval_text
 
 
 def print_summary(record: Record) -> None:
@@ -29,7 +29,7 @@ def summary_lines(record: Record) -> list[str]:
     lines = [f"{label}: {one['sentence']}" if label else one["sentence"] for label, one in answers.items()]
     lines += [
         marked(
-            change_line(row["before"], row["after"]) if {"before", "after"} <= set(row) else line(row),
+            change_line(record, row["before"], row["after"]) if {"before", "after"} <= set(row) else line(record, row),
             list(dict.fromkeys(mark for reading in row.values() for mark in marks_beside(record, reading))),
         )
         for row in headline
@@ -46,29 +46,33 @@ def _on(phase: str) -> str:
     return "" if phase in ("", "before", "after") else f" on {phase}"
 
 
-def line(row: Mapping[str, Reading]) -> str:
-    """Format ``SEAT mean absolute effect size, all tests: 0.9576 (0.91..1.01), n 6``, and the key, for each model."""
+def line(record: Record, row: Mapping[str, Reading]) -> str:
+    """Format ``SEAT mean absolute effect size, all tests: 0.9576 (0.7907..1.31), n 6``, and the key, for each model."""
     first = next(iter(row.values()))
-    values = [f"{phase} {r.value:.4g} ({r.low:.4g}..{r.high:.4g})".strip() for phase, r in row.items()]
+    values = [f"{phase} {r.value:.4g} ({interval_text(record, r)})".strip() for phase, r in row.items()]
     return f"{title(first)}: {'; '.join(values)}, n {first.n} [{key(first)}]"
 
 
-def change_line(before: Reading, after: Reading) -> str:
+def change_line(record: Record, before: Reading, after: Reading) -> str:
     """Format ``CCED gap, embedded sentences: 0.0412 -> 0.0071 (-83%), 95 % 0.0065..0.0078, n 240``, and the key.
 
     The change is relative if the ideal is 0, else a difference.
     """
     relative = before.ideal == 0 and before.value
     change = f"{after.value / before.value - 1:+.0%}" if relative else f"{after.value - before.value:+.2f}"
-    interval = f"95 % {after.low:.4g}..{after.high:.4g}"
-    return (
-        f"{title(before)}: {before.value:.4g} -> {after.value:.4g} ({change}), {interval}, n {after.n} [{key(before)}]"
-    )
+    said = interval_text(record, after)
+    interval = said if said == TOO_FEW else f"95 % {said}"
+    values = f"{before.value:.4g} -> {after.value:.4g} ({change})"
+    return f"{title(before)}: {values}, {interval}, n {after.n} [{key(before)}]"
 
 
 def moved(comparison: Comparison) -> bool:
-    """Check whether a headline reading differs between two models beyond chance: adjusted p-value below 0.05."""
-    return represents(comparison) and comparison.p_holm is not None and comparison.p_holm < ALPHA
+    """Check whether a headline reading differs between two models beyond chance: adjusted p-value below 0.05.
+
+    A difference over too few items shows nothing.
+    """
+    judged = represents(comparison) and not few_compared(comparison)
+    return judged and comparison.p_holm is not None and comparison.p_holm < ALPHA
 
 
 def moved_line(comparison: Comparison) -> str:
@@ -81,38 +85,3 @@ def moved_line(comparison: Comparison) -> str:
     values = f"{c.difference:+.4g} ({c.low:+.4g}..{c.high:+.4g})"
     verb = "changed" if c.phase == "change" else "differs"
     return f"{verb} beyond chance: {what}: {values}, p {c.p_holm:.2g} adjusted for all headlines"
-
-
-def collapse_verdicts(record: Record) -> list[str]:
-    """Return, for every set of CCED, the share of distance kept, and whether the gap fell by collapse alone."""
-    return [said for said, _ in _distances_kept(record).values()]
-
-
-def collapsed_readings(record: Record) -> frozenset[str]:
-    """Return the keys of the gaps that fell by collapse alone."""
-    return frozenset(key for key, (_, collapsed) in _distances_kept(record).items() if collapsed)
-
-
-def _distances_kept(record: Record) -> dict[str, tuple[str, bool]]:
-    """Return by key of its gap what is said of each set of CCED, and whether the gap fell by collapse alone.
-
-    Collapse alone: the gap fell, but no distance is left; or relative to the mean distance the gap fell by less than a
-    tenth, and distances fell by at least half as much as the gap did.
-    """
-    readings = {reading.key: reading.value for reading in record.readings}
-    found = {}
-    for reading in record.readings:
-        if reading.phase != "after" or reading.quantity != "distance_kept":
-            continue
-        place = f"{reading.benchmark}/{reading.subset}"
-        gap = "gap_all_pairs" if f"after/{place}/gap_all_pairs" in readings else "gap"
-        ratio = f"{place}/{gap}_over_distance"
-        before, after = (readings.get(f"{phase}/{ratio}", math.nan) for phase in ("before", "after"))
-        change = after / before - 1 if before else math.nan
-        said = f"{title(reading)}: the model keeps {reading.value:.0%} of the distance to the neutral version; "
-        said += f"gap over distance {change:+.0%}"
-        gap_kept = readings.get(f"after/{place}/{gap}_kept", math.nan)
-        with_distances = not change <= -0.1 and 1 - reading.value >= (1 - gap_kept) / 2
-        collapsed = gap_kept < 1 and (with_distances or reading.value <= 0.01)
-        found[f"after/{place}/{gap}"] = said + ": the gap fell by collapse alone" * collapsed, collapsed
-    return found

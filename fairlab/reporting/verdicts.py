@@ -24,15 +24,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fairlab.metrics.bootstrap import FEWEST_ITEMS, Z, expanded_interval, folded_interval
-from fairlab.metrics.significance import holm
+from fairlab.metrics.significance import ALPHA, holm
 from fairlab.record import DATA, Reading, Record
-from fairlab.reporting.headlines import judging_rules, represents, title
+from fairlab.reporting.headlines import judging_rules, represents, title, too_few
 from fairlab.reporting.questions import question
-from fairlab.reporting.summary import ALPHA
 from fairlab.reporting.tables.marks import marks_beside
 from fairlab.types import KEPT
 
 OFF, EVEN, OPEN, SIZE, FEW = "off", "even", "open", "size", "few"
+WHOLE = ("", "all", "average")  # subsets of readings over all parts of a benchmark
+TOO_FEW = "too few for an interval"
 NOTE = (
     "Off the ideal value: p < 0.05, adjusted by Holm's method for all headline readings of the model, by the "
     "benchmark's own test or Student's t. Absolute values and gaps are above 0 for every model, so that only a test of "
@@ -74,7 +75,7 @@ class ReadingVerdict:
 
     @property
     def sentence(self) -> str:
-        """Answer in one sentence: value, distance and interval, then what is shown, then what spoils it."""
+        """Answer in one sentence: value, distance and interval, then the verdict, then caveats."""
         r, kind = self.reading, self.kind
         ideal, margin = f"{r.ideal:g}", "no margin is set" if self.margin is None else f"{self.margin:g}"
         interval = "" if kind == FEW else f" [{self.low:.4g}, {self.high:.4g}]"
@@ -128,6 +129,12 @@ def corrected_interval(record: Record, reading: Reading) -> tuple[float, float]:
     return low, high
 
 
+def interval_text(record: Record, reading: Reading, to: str = "..") -> str:
+    """Return the interval to print for a reading, ``0.71..1.25``, or that its items are too few for one."""
+    low, high = corrected_interval(record, reading)
+    return TOO_FEW if math.isnan(low) else f"{low:.4g}{to}{high:.4g}"
+
+
 def two_sided_ideal(reading: Reading) -> bool:
     """Return whether readings can be on both sides of the ideal value."""
     info = judging_rules(reading)
@@ -143,12 +150,12 @@ def _finding(record: Record, reading: Reading) -> ReadingVerdict:
 def _judged(record: Record, reading: Reading) -> tuple[float, float, float]:
     """Return the corrected interval and the p-value of the ideal value, each nan if it does not exist."""
     info = judging_rules(reading)
+    if too_few(record, reading):
+        return math.nan, math.nan, math.nan
     if info is not None and info.folded:
         p = _own_p(record, reading)
         low, high = folded_interval(reading.value, reading.low, reading.high, p)
         return low, high if info.high is None else max(reading.value, min(high, info.high)), p
-    if reading.n < FEWEST_ITEMS:
-        return math.nan, math.nan, math.nan
     low, high = expanded_interval(reading.value, reading.low, reading.high, reading.n)
     if info is not None:  # a correction leads to no value that cannot be
         low = low if info.low is None else max(low, info.low)
@@ -164,6 +171,8 @@ def _own_p(record: Record, reading: Reading) -> float:
         return reading.p
     place = (reading.phase, reading.benchmark)
     parts = [one for one in record.readings if (one.phase, one.benchmark) == place and one.p_holm is not None]
+    if reading.subset not in WHOLE:
+        parts = [one for one in parts if one.subset == reading.subset]
     return min((one.p_holm for one in parts if one.p_holm is not None), default=math.nan)
 
 

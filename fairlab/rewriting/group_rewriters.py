@@ -195,7 +195,7 @@ class LLMGroups:
     """
 
     title = "language model asked for all versions"
-    limits = "The model may change more than was asked for; what the checks do not look for is not found."
+    limits = "The model may change more than was requested; the checks do not find every error."
     citation = """@misc{deng2024llm,
   title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},
   author = {Deng, Wenlong and Chen, Blair and Zhao, Beidi and Zhang, Chiyu and Li, Xiaoxiao and Thrampoulidis,

@@ -104,7 +104,7 @@ class PerturbableWords:
     def selections(self, texts: Sequence[str], docs: Sequence[Any] | None = None) -> list[list[Selection]]:
         """Return K of every text: each distinct word, at its first occurrence, with every other attribute of its axis.
 
-        A target without a form of the word in the lexicon is omitted. The arguments are those of :meth:`mentions`.
+        A target without a form of the word in the lexicon is omitted. Arguments as for :meth:`mentions`.
 
         Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1.
         """

@@ -263,7 +263,7 @@ class PerturberWords:
     """
 
     title = "trained perturber"
-    limits = "It rewrites well what its training pairs hold; it can change what was to be kept."
+    limits = "It rewrites texts like its training pairs well; it can change words that should stay."
     citation = """@inproceedings{qian2022perturbation,
   title = {Perturbation Augmentation for Fairer {NLP}},
   author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and

@@ -12,7 +12,7 @@ from fairlab.backbones.blocks import Recomputation, keep_blocks, recompute_block
 
 
 class Acceleration(Callback):
-    """Attention, recomputation and compilation of a model in training; what is measured and exported is the plain one.
+    """Attention, recomputation and compilation of a model in training; the plain model is measured and exported.
 
     Args:
         encoder: Backbone whose model is changed; methods may have changed it by the time training begins.

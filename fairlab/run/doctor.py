@@ -1,6 +1,6 @@
 """``fairlab doctor``: installed packages, data and models, and the missing ones.
 
-It reads this installation and starts nothing: packages of each extra, devices, benchmark data, models, disk space. No
+It only reads this installation: packages of each extra, devices, benchmark data, models, disk space. No
 host is asked.
 """
 
@@ -68,7 +68,7 @@ def declared() -> list[str]:
 
 
 def extras(requirements: Sequence[str]) -> list[str]:
-    """Return a line for each extra: installed, or what is missing and the command that installs it.
+    """Return a line for each extra: installed, or its missing packages and the command that installs them.
 
     Args:
         requirements: Requirements of the package as its metadata lists them, such as
@@ -151,7 +151,7 @@ def as_text(found: Mapping[str, Sequence[str]]) -> str:
 
 
 def command(arguments: Sequence[str]) -> None:
-    """Print what is here; bad input ends in one sentence."""
+    """Print the state of the installation; bad input ends in one sentence."""
     parser = Arguments(
         prog="fairlab doctor",
         description=__doc__,

@@ -26,7 +26,7 @@ SWEEP = "sweep.json"  # in a sweep's folder: its overrides, and whether all its 
 OF_LAUNCHER = re.compile(r"launcher\b|hydra[./](launcher|mode|sweep\.)")
 # Settings that may differ in a continued run: its speed and location, not its results.
 NOT_COMPARED = re.compile(
-    r"(ckpt|before|strict|output|dry_run|calibrate|push|license|num_proc|engine|rewriter\.unanswered|processes|logger"
+    r"(name|ckpt|before|strict|output|dry_run|calibrate|push|license|num_proc|engine|rewriter\.unanswered|processes|logger"
     r"|trainer\.(devices|num_nodes|compile)"
     r"|llm\.(base_url|program|port|api_key_env|concurrency|tokens_per_minute|probe_above|total_timeout|price|budget"
     r"|batch|ledger))(\.|$)"

@@ -170,7 +170,7 @@ class History(Callback):
         return {"bytes": self._bytes, "last": self.last, "trained": self._trained}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the values of the continued run; the history of a run of 0.1.0 starts anew."""
+        """Restore the values of the continued run; the history of a run of 0.1.0 starts from scratch."""
         self._bytes, self.last = state_dict.get("bytes", 0), state_dict.get("last", {})
         self._trained = state_dict.get("trained", {})
 

@@ -167,10 +167,14 @@ def temporary_copy(folder: Path) -> Iterator[Path]:
         yield own
 
 
-def lock_folder(folder: Path) -> FileLock:
+def lock_folder(folder: Path, other: str = "another hydra.run.dir") -> FileLock:
     """Lock a run folder for this process and remove what a killed process was writing there.
 
     The lock is released when the process ends in any way.
+
+    Args:
+        folder: Folder to lock.
+        other: Setting that names another folder, for the message.
 
     Raises:
         FairlabError: another process holds the lock, or a link in the folder leads out of it.
@@ -180,9 +184,7 @@ def lock_folder(folder: Path) -> FileLock:
     try:
         lock.acquire(timeout=0)
     except Timeout as error:
-        raise FairlabError(
-            f"another process is running in {folder}; wait for it or choose another hydra.run.dir"
-        ) from error
+        raise FairlabError(f"another process is running in {folder}; wait for it or choose {other}") from error
     remove_unfinished(folder)
     return lock
 

@@ -83,7 +83,7 @@ class LiveBar(RichProgressBar):
         self.history = history
 
     def get_metrics(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> dict[str, Any]:
-        """Return what stands behind the bar."""
+        """Return the values shown after the bar."""
         shown = {"loss": f"{loss:.4g}"} if (loss := self.history.last.get("train/loss")) is not None else {}
         live = self.history.live
         words = {

@@ -14,7 +14,7 @@ from fairlab.types import FairlabError
 TABLE = (
     "A table of runs for a paper: runs that differ only in their seed are one row, after the model they started from."
 )
-CITE = "What to cite of runs (methods, benchmarks, data, models and fairlab), as BibTeX, or how they were made."
+CITE = "Print citations of runs (methods, benchmarks, data, models and fairlab) as BibTeX, or how the runs were made."
 
 
 def table(arguments: Sequence[str]) -> None:

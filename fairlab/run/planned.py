@@ -34,7 +34,7 @@ def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
 
     Args:
         entry: Name of the entry point.
-        rehearse: Function that builds what a run builds before its work, and raises the errors of a run. It is called
+        rehearse: Function that prepares a run up to its work, and raises the errors of a run. It is called
             if models and data are available and small.
     """
     try:
@@ -81,7 +81,7 @@ def refuse_other_run(entry: str, given: Sequence[str], config: DictConfig) -> No
 def is_cheap(entry: str, config: DictConfig) -> bool:
     """Return whether the models and data of a run are available and small enough to be built for its plan.
 
-    A file or folder that is not what the run needs counts as available: building it tells what is wrong.
+    A file or folder that does not fit the run counts as available: building it raises the error.
     """
     values = settings_to_plan(entry, config)
     if not all(need.there or Path(need.name).exists() for need in needs_of(values)):

@@ -35,7 +35,7 @@ READ_AT_ONCE = 16 << 20  # bytes
 class ShardWriter:
     """Writer of one checkpoint at a time, in a thread.
 
-    The thread communicates in a group of its own, over gloo, so that its messages do not mix with those of training.
+    The thread communicates in a group of its own, over gloo, to keep its messages apart from training.
     """
 
     def __init__(self) -> None:

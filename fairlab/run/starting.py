@@ -62,7 +62,7 @@ class Pretrained:
 def _loaded_as(config: DictConfig) -> DictConfig:
     """Return the configuration by which a backbone is loaded: in 4 bits if the method keeps it so.
 
-    Weights that are only loaded whole, such as those of a GGUF file, are quantized by the method.
+    Weights that are only loaded whole, such as the weights of a GGUF file, are quantized by the method.
     """
     node, method = config.backbone, config.get("method")
     if not (method and method.get("quantize")) or node.get(TARGET) != LOAD:

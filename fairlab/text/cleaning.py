@@ -34,7 +34,7 @@ _BRACKETED_BLOCKS = frozenset(("quote", "center", "indent", "list"))
 # A letter changed by who quotes: *[S]he left*; in small letters it is *s/he*.
 _QUOTED_LETTER = re.compile(r"(?<!\w)(\[)[A-Z](\])(?=[a-z])|(?<!\w)(\[)[a-rt-z](\])(?=[a-z])")
 _WIKI = re.compile(
-    r"(?:(?<=\s)|(?<=[(\[])|(?<=\A))('{2,3})(?=[^\s'])[^\n]{1,400}?(?<=[^\s'])(\1)(?!')"
+    r"(?:(?<=\s)|(?<=[(\[])|(?<=\A))('{2,3})(?=[^\s'])(?:[^\n]|\n(?!\s)){1,400}?(?<=[^\s'])(\1)(?!')"
     r"|(\[\[(?:[^\[\]|\n]{1,200}\|)?)[^\[\]|\n]{1,200}(\]\])"
 )
 
@@ -89,6 +89,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffc\ufffd]+")
 _QUOTED = re.compile(r"(?:[ \t]{0,3}>)+[ \t]?")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
 _BULLET = re.compile(r"[ \t]*(?:[-*+·–—][ \t]+|[•‣][ \t]*|[-–—](?=[^\W\d_]))")
+_NARROWEST = 20  # characters of the longest line of a text that is wrapped
 _OPENS = re.compile(r"[\"'(*_]*[A-Z]")
 _RULE = re.compile(r"[ \t]*(?:[-=*_~#][ \t]*){3,}$")
 _CUE = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d{2}[.,]\d{1,3} --> .*$")
@@ -101,8 +102,8 @@ _HYPHENATED = re.compile(
 _HYPHEN_STAYS = frozenset("ex half step great grand non anti pro co mid all self well year".split())
 
 _EMPHASIS = re.compile(
-    r"(?<![\w*])(\*{1,3})(?=[^\s*])(?:[^*\n]{1,400}?)(?<=[^\s*])(\1)(?![\w*])"
-    r"|(?<!\w)(_{1,3})(?=[^\s_])(?:[^_\n]{1,400}?)(?<=[^\s_])(\3)(?!\w)"
+    r"(?<![\w*])(\*{1,3})(?=[^\s*])(?:(?:[^*\n]|\n(?!\s)){1,400}?)(?<=[^\s*])(\1)(?![\w*])"
+    r"|(?<!\w)(_{1,3})(?=[^\s_])(?:(?:[^_\n]|\n(?!\s)){1,400}?)(?<=[^\s_])(\3)(?!\w)"
     r"|(?<!\w)(~~)(?=\S)(?:[^~\n]{1,400}?)(?<=\S)(\5)(?!\w)"
 )
 _LINK = re.compile(r"(!?\[)[^\[\]\n]{1,400}(\]\([^()\s]{1,2000}\))")
@@ -294,7 +295,9 @@ def _composed(match: re.Match[str]) -> str:
 def _line_starts(text: str) -> Iterator[Change]:
     """Yield changes that remove markers at the starts of lines, and begin a paragraph if a marker implies one."""
     depth, before, start, titled = 0, "", 0, False
-    for line in text.splitlines(keepends=True):
+    lines = text.splitlines(keepends=True)
+    longest = max(map(len, lines), default=0) - 1
+    for number, line in enumerate(lines):
         quoted = _QUOTED.match(line)
         end = quoted.end() if quoted else 0
         deeper = quoted[0].count(">") if quoted else 0
@@ -308,11 +311,23 @@ def _line_starts(text: str) -> Iterator[Change]:
             bullet = _BULLET.match(line, end)
             if heading:
                 end, begins = heading.end(), True
-            elif bullet and (not before or before[-1] in ".!?:;\"'" or _OPENS.match(line, bullet.end())):
+            elif bullet and (
+                not before
+                or before[-1] in ".!?:;\"'"
+                or (_OPENS.match(line, bullet.end()) and not _is_dash(lines, number, longest))
+            ):
                 end, begins = bullet.end(), True
             if begins or end:
                 yield start, start + end, "\n\n" if begins and before else ""
         depth, before, start = deeper, bare, start + len(line)
+
+
+def _is_dash(lines: list[str], number: int, longest: int) -> bool:
+    """Return whether the dash that begins a line belongs to a sentence: the line before is full and no item."""
+    before, after = lines[number - 1], "".join(lines[number + 1 : number + 2])
+    if longest < _NARROWEST or _BULLET.match(before) or _BULLET.match(after):
+        return False
+    return len(before.rstrip()) + len(" ".join(lines[number].split(None, 2)[:1])) + 1 > longest
 
 
 def _next_is_cue(text: str, start: int) -> bool:

@@ -31,8 +31,9 @@ _UNUSUAL = re.compile(
     """,
     re.VERBOSE,
 )
-# Characters that need no cleaning in any place, and a full stop, which needs none before a blank and at the end.
-_USUAL = (string.ascii_letters + string.digits + " ,':.").encode()
+# Characters that need no cleaning in any place, a full stop before a blank or at the end, a hyphen within a word, and a
+# question mark at the end.
+_USUAL = (string.ascii_letters + string.digits + " ,':.-?").encode()
 # Signs at which the words of an ASCII text may be parted or joined.
 _JOINING = ("<", "&", "\\", "[", "_", "-\n", "-\r", "- ", "s/", "S/", "(s", "(S", "(e", "(E", "(i", "(I", "(w", "(W")
 # Printable ASCII characters of which no such sign consists; most texts have no other ones.
@@ -139,7 +140,7 @@ class View:
             new = words[0] + "".join(blank + word for blank, word in zip(blanks, words[1:], strict=True))
             parts = [part for part, sign in zip(parts, found, strict=True) if not sign.isspace()]
         else:
-            parts = ["" if part.strip(" \t\u00a0") == "" else part for part in parts]
+            parts = ["" if part.strip(" \u00a0") == "" else part for part in parts]  # a tab parts cells
         inside = found[-1:].isalnum() and self.text[edit.end : edit.end + 1].isalnum()
         return "".join([*parts, new] if inside else [new, *parts])  # an edit may end inside a word that it capitalises
 
@@ -157,14 +158,18 @@ class View:
         return _UNSEEN.sub("", hidden) + blank
 
 
-def _is_bare(text: str) -> bool:
-    """Return whether a text consists of words, single blanks, commas, colons, apostrophes and final full stops.
+def is_bare(text: str) -> bool:
+    """Return whether a text consists of words, hyphens in them, single blanks, commas, colons, apostrophes and stops.
 
     Such a text is read unchanged; this is faster to tell than with a pattern, and true of most sentences.
     """
     if (text[1:2] == " " and text[0] in "SH") or text[:1].isdigit():  # a large first letter or a cell, perhaps
         return False
     if not text.isascii() or text.encode().translate(None, _USUAL) or "  " in text:
+        return False
+    if "-" in text and (text[0] == "-" or text[-1] == "-" or "- " in text or " -" in text or "--" in text):
+        return False
+    if text.find("?", 0, -1) >= 0:
         return False
     first = text.find(".")
     stopped = first in (-1, len(text) - 1) or text.count(".") == text.count(". ") + text.endswith(".")
@@ -173,7 +178,7 @@ def _is_bare(text: str) -> bool:
 
 def is_plain(text: str) -> bool:
     """Return whether a quick check shows that a text can be read unchanged."""
-    return _is_bare(text) or (_UNUSUAL.search(text) is None and "  " not in text and text.strip(" ") == text)
+    return is_bare(text) or (_UNUSUAL.search(text) is None and "  " not in text and text.strip(" ") == text)
 
 
 def may_join_words(text: str) -> bool:

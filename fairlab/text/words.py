@@ -90,6 +90,8 @@ def in_compound(text: str, span: Span) -> bool:
 
 def match_case(original: str, replacement: str) -> str:
     """Return ``replacement`` in the capitalisation of ``original``: CAPITALS, Capitalised or as listed."""
+    if original.islower():
+        return replacement
     letters = [character for character in original if character.isalpha()]
     if len(letters) > 1 and all(character.isupper() for character in letters):
         return replacement.upper()

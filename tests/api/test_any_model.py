@@ -61,13 +61,36 @@ def test_a_function_gives_the_readings_of_its_model(tiny):
         (lambda texts: [[1.0], [1.0, 2.0]], "gives no array of numbers"),
         (lambda texts: [["a"], ["b"]], "gives values of dtype <U1; give numbers"),
         (lambda texts: np.full((2, 3), np.nan), "numbers that are not finite"),
-        (lambda texts: None, "gives values of dtype object"),
+        (lambda texts: None, "gives a NoneType that is no array; give one vector per text"),
+        (lambda texts: {"dense": np.zeros((2, 3))}, "gives a dict that is no array"),
+        (lambda texts: np.full((2, 3), 1e300), "numbers that are not finite, as float32"),
+        (lambda texts: np.ma.masked_all((2, 3)), "numbers that are not finite"),
+        (lambda texts: torch.ones(2, 3, dtype=torch.complex64), "gives values of dtype complex64; give numbers"),
+        (lambda texts: torch.ones(2, 3, device="meta"), "gives no array of numbers"),
+        (lambda texts: (np.ones(3 + k) for k in range(2)), "gives no array of numbers"),
         (lambda texts: texts[5], r"this model ends in an error of its own \(IndexError: list index out of range\)"),
     ],
 )
 def test_what_is_no_vector_per_text_is_one_sentence(encode, message):
     with pytest.raises(CannotScore, match=message):
         ModelObject("this model", encode).embed(TEXTS)
+
+
+def test_vectors_one_by_one_and_sparse_ones_are_taken():
+    expected = torch.tensor([[float(len(text)), 1.0] for text in TEXTS])
+    from scipy.sparse import csr_matrix
+
+    for make in (iter, csr_matrix, lambda rows: torch.tensor(rows).to_sparse()):
+        model = ModelObject("this model", lambda texts, make=make: make([[float(len(text)), 1.0] for text in texts]))
+        assert torch.equal(model.embed(TEXTS), expected)
+
+
+def test_vectors_of_another_length_in_a_later_call_are_one_sentence():
+    lengths = iter([3, 4])
+    model = ModelObject("this model", lambda texts: np.ones((len(texts), next(lengths))))
+    model.embed(TEXTS)
+    with pytest.raises(CannotScore, match="gives vectors of length 4, after those of length 3; make all of one length"):
+        model.embed(TEXTS)
 
 
 def test_what_gives_embeddings_alone_is_not_trained(tiny):

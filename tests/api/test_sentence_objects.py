@@ -1,5 +1,8 @@
 """SentenceTransformer objects: with torch's weights, and those that only encode (other backends, static embeddings)."""
 
+import json
+import shutil
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +13,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling, StaticEm
 import fairlab
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.model_object import ModelObject
+from fairlab.run.config.backbone_nodes import backbone_node, model_facts
 from fairlab.types import FairlabError
 
 TEXTS = ["She is a nurse.", "He left, and the river was wide.", "She is a nurse."]
@@ -90,7 +94,7 @@ def test_static_embeddings_are_measured_as_an_object(tokenizer):
         ),
         ("model_quantized.onnx", "weights for onnx"),
         ("openvino/openvino_model.xml", "weights for openvino"),
-        ("pytorch_model.bin", "pytorch_model.bin, which may run code; save the model again with save_pretrained"),
+        ("tf_model.h5", "tf_model.h5, which may run code; save the model again with save_pretrained"),
     ],
 )
 def test_a_folder_of_other_weights_names_the_remedy(file, message, folder, tmp_path):
@@ -112,3 +116,58 @@ def test_a_cross_encoder_of_another_backend_is_one_sentence(tiny_folders, tmp_pa
     object.__setattr__(cross[0], "model", OtherBackend(cross[0]._modules.pop("model")))
     with pytest.raises(FairlabError, match="this CrossEncoder has no PyTorch weights; load it with backend"):
         fairlab.load(cross)
+
+
+def test_texts_that_another_backend_or_a_method_cuts_are_counted(folder, sentence, exported):
+    long = "a word " * 40
+    for kind in (sentence, sentence.encode, exported):
+        model = fairlab.load(kind)
+        model.embed([*TEXTS, long, long])
+        assert len(model.cut) == 1
+        assert "limit: 32 tokens a text; longer texts are cut and counted" in repr(model)
+    settings = {"benchmark.seat.tests": ["6"]}
+    exported.max_seq_length = 5
+    record = fairlab.evaluate(exported, "seat", settings=settings).record
+    assert [note.text for note in record.notes if "texts were cut at max_length=5" in note.text]
+
+
+def test_a_folder_of_a_cross_encoder_is_its_classifier(tiny_folders, tmp_path):
+    cross = CrossEncoder(str(tiny_folders["bert"]), device="cpu", num_labels=1)
+    cross.save_pretrained(str(tmp_path))
+    assert (tmp_path / "modules.json").is_file()
+    found, expected = fairlab.load(tmp_path), fairlab.load(cross)
+    assert "head: classifier" in repr(found)
+    assert torch.allclose(found.embed(TEXTS), expected.embed(TEXTS), atol=1e-6)
+
+
+@pytest.mark.parametrize("inside", ["", "0_StaticEmbedding"])
+def test_a_folder_of_static_embeddings_is_measured_as_its_object(tokenizer, tmp_path, inside):
+    torch.manual_seed(0)
+    words = StaticEmbedding(tokenizer.backend_tokenizer, embedding_weights=torch.randn(len(tokenizer), 8).numpy())
+    sentence = SentenceTransformer(modules=[words, Normalize()], device="cpu")
+    sentence.save(str(tmp_path), create_model_card=False)
+    if inside:  # as older versions save it
+        (tmp_path / inside).mkdir()
+        for file in ("model.safetensors", "tokenizer.json"):
+            (tmp_path / file).rename(tmp_path / inside / file)
+        modules = json.loads((tmp_path / "modules.json").read_text())
+        modules[0] |= {"path": inside, "type": "sentence_transformers.models.StaticEmbedding"}
+        (tmp_path / "modules.json").write_text(json.dumps(modules))
+    found = fairlab.load(tmp_path)
+    with pytest.warns(UserWarning, match="the order of words makes no difference"):
+        assert np.allclose(found.embed(TEXTS), sentence.encode(TEXTS), atol=1e-6)
+    facts = model_facts(backbone_node(str(tmp_path), {}))
+    assert len(facts["sha256"]) == 64
+    with pytest.raises(FairlabError, match="have no settings; leave out pooling"):
+        fairlab.load(tmp_path, pooling="mean")
+
+
+def test_a_folder_of_other_modules_names_the_way_out(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "model")
+    file = tmp_path / "model" / "modules.json"
+    file.write_text(file.read_text().replace("pooling.Pooling", "weighted_layer_pooling.WeightedLayerPooling"))
+    with pytest.raises(FairlabError, match=r"names a module .*WeightedLayerPooling; .* give the object to fairlab"):
+        fairlab.load(tmp_path / "model")
+    (tmp_path / "model" / "model.safetensors").unlink()
+    with pytest.raises(FairlabError, match="load it with sentence-transformers and give the object to fairlab"):
+        fairlab.load(tmp_path / "model")

@@ -31,9 +31,15 @@ def test_the_sentence_follows_from_the_test(numbers, margin, beginning):
     assert answer_of(readings(*numbers), margin).sentence.startswith(beginning)
 
 
-def test_scores_have_no_points_to_be_found_from():
+def test_scores_are_found_from_a_change_in_their_own_unit():
     test = Reading("audit", "gender", "excess_mean_change", 0.1, "score", 0.0, 100, -0.1, 0.3, p=0.4, p_holm=0.4)
     assert answer_of([test]).sentence == "No difference of scores was found, which is not equality."
+    smallest = Reading("audit", "gender", "detectable_mean_change", 0.25, "score", None, 100, 0.25, 0.25)
+    found = answer_of([test, smallest])
+    assert found.sentence.endswith(
+        ": changes from 0.25 on would have been found (power 80 %), in the unit of the scores."
+    )
+    assert found.lines[0].endswith("by 0.1; found from 0.25 on")
 
 
 def test_nothing_tested_tells_nothing():

@@ -64,6 +64,7 @@ def test_a_control_that_moves_one_way_is_no_shift_of_people():
 def test_its_report_begins_with_the_answer(biased, tmp_path):
     page = biased.report(tmp_path / "audit.html").read_text(encoding="utf-8")
     assert "people are not treated alike" in page
+    assert page.index("people are not treated alike") < page.index("Measured without training")
 
 
 def test_items_hold_the_three_texts(biased):
@@ -117,6 +118,7 @@ def test_a_regression_is_audited_by_its_scores():
         found["audit/gender/mean_change"] - found["audit/gender/control_mean_change"]
     )
     assert abs(found["audit/sex/mean_error_gap"]) < 2
+    assert 0 < found["audit/gender/detectable_mean_change"] < 2
 
 
 def as_scores(texts):
@@ -153,6 +155,24 @@ def test_data_in_memory_is_read_in_every_form():
         assert audit(of_words("He"), data)["audit/gender/flips"] == expected
 
 
+def test_cells_of_nested_rows_are_named_by_dots(tmp_path):
+    lines = [{"input": {"text": one["text"], "n": 1}, "gold": {"label": one["label"]}} for one in ROWS]
+    path = tmp_path / "nested.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    found = audit(of_words("He"), str(path), field="input.text", label="gold.label")
+    assert found["audit/gender/flips"] == audit(of_words("He"))["audit/gender/flips"]
+    with pytest.raises(FairlabError, match=r"line 1: no text in the field 'input\.words'; it has: input, gold"):
+        audit(of_words("He"), str(path), field="input.words", label="gold.label")
+    with pytest.raises(FairlabError, match=r"has no column 'gold\.name'; it has: input, gold"):
+        audit(of_words("He"), str(path), field="input.text", label="gold.name")
+
+
+def test_copies_of_texts_are_said():
+    (said,) = (one.text for one in audit(of_words("song"), ROWS * 2).notes if "repeat the text" in one.text)
+    assert said.startswith("80 of 160 rows repeat the text of another row")
+    assert not any("repeat the text" in one.text for one in audit(of_words("song")).notes)
+
+
 def test_pairs_of_texts_and_tables():
     table = pandas.DataFrame([one | {"question": "Who is it?"} for one in ROWS])
     found = audit(lambda pairs: [0.9 * ("He " in first) for first, _ in pairs], table, field=["text", "question"])
@@ -171,6 +191,9 @@ def test_a_served_classifier():
     class Replies(BaseHTTPRequestHandler):
         def do_POST(self):
             texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
+            if any("fails" in text for text in texts):
+                self.send_error(500)
+                return
             results = [{"category_scores": {"hate": 0.9 * ("He" in text)}} for text in texts]
             body = json.dumps({"results": results}).encode()
             self.send_response(200)
@@ -184,7 +207,11 @@ def test_a_served_classifier():
     server = HTTPServer(("127.0.0.1", 0), Replies)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        found = audit(f"http://127.0.0.1:{server.server_port}", label=["hate"], data=[o | {"hate": 1} for o in ROWS])
+        rows = [one | {"hate": 1} for one in ROWS]
+        found = audit(f"http://127.0.0.1:{server.server_port}", label=["hate"], data=rows)
+        rows[5]["text"] = "She fails."
+        with pytest.raises(FairlabError, match=r"no scores for the text .She fails\.. .HTTP Error 500: .*; remove"):
+            audit(f"http://127.0.0.1:{server.server_port}", label=["hate"], data=rows)
     finally:
         server.shutdown()
     assert found["audit/gender/flips"] > 50
@@ -242,6 +269,7 @@ EMPTY = [*ROWS, ROWS[0] | {"label": ""}]
         (bad(7, float("nan")), {}, "gives no number for the text"),
         (lambda texts: [0.5], {}, "gives 1 outputs for"),
         ("model.pkl", {}, "a pickle, which runs code when it is read"),
+        ("model.skops", {}, "load it by skops in a Python module of yours and give model=MODULE:NAME"),
         ("no_module:thing", {}, "model=no_module:thing cannot be imported"),
         (3, {}, "a int is no classifier"),
         (of_words("He"), {"axis": "hair"}, "hair"),

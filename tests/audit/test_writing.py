@@ -61,12 +61,12 @@ def test_a_planted_change_is_found_beyond_the_control(record, tmp_path):
 
 def test_chance_is_within_noise_or_cannot_be_told(record):
     (answer,) = audited(0.0, record)
-    assert "within noise" in answer or "inconclusive" in answer
+    assert "within noise" in answer or "cannot tell" in answer
     assert "points are detectable" in answer
     values = {one.quantity: one for one in record.readings}
     assert values["excess_flips"].low < 0 < values["excess_flips"].high
     assert values["flips"].value > 5  # the model is unstable
-    assert ("inconclusive" in answer) == (values["detectable_flips"].value > 10)
+    assert ("cannot tell" in answer) == (values["detectable_flips"].value > 10)
 
 
 def test_prompts_without_people_are_refused(record):
@@ -95,3 +95,14 @@ def test_the_price_is_said_before(tmp_path):
         assert "12 more are recorded" in forecast_of(model, pairs.pairs, SETTINGS.sampling)
         model.writer.llm.ledger.close()
     Ledger(tmp_path / "ledger.sqlite").close()
+
+
+def test_refusals_of_all_cannot_tell(record):
+    class Refuses:
+        def write(self, prompts, sampling, *, done=None, progress=""):
+            return [Written("I'm sorry, but I can't.") for _ in prompts]
+
+    model = ModelObject("refuses")
+    model.writer = Refuses()
+    (answer,) = audit_writing(model, PROMPTS, SETTINGS, Balance(), "balance", record)
+    assert answer == "gender: cannot tell, because every answer refuses; ask other prompts, or another model."

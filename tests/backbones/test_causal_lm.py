@@ -158,6 +158,19 @@ def test_each_distinct_text_is_computed_once(gpt2):
     assert sum(rows) == 2
 
 
+def test_texts_that_differ_in_their_last_token_share_a_pass(gpt2):
+    asked = [(2, [0, 5, 6]), (2, [0, 5, 7]), (1, [0, 5, 7]), (1, [0, 8])]
+    apart = [CausalLM(gpt2)._score([one], "")[0] for one in asked]
+    rows = []
+    gpt2.transformer.register_forward_hook(lambda _, __, output: rows.append(len(output.last_hidden_state)))
+    found = CausalLM(gpt2)._score(asked, "")
+    for one, other in zip(found, apart, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5, rtol=0)
+    assert found[0] != found[1]
+    assert found[2][1:] == found[1]
+    assert sum(rows) == 2 + 2  # two inputs, and two of the check for a reader in both directions
+
+
 def test_a_long_text_is_cut_with_its_start_token_at_the_models_length(backbone):
     scorer = CausalLM(backbone)
     text = "river " * 80

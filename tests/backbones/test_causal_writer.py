@@ -40,6 +40,15 @@ def test_greedy_texts_equal_generate(backbone):
     assert decode(ids, skip_special_tokens=True) + found.text == decode(made, skip_special_tokens=True)
 
 
+def test_a_system_prompt_comes_before_the_users_turn(backbone):
+    writer = CausalWriter(backbone)
+    plain, asked = TextPrompt("Who is it?", chat=True), TextPrompt("Who is it?", chat=True, system="Be brief.")
+    first, second = (backbone.tokenizer.decode(writer._ids(one, 60)) for one in (plain, asked))
+    assert second.index("Be brief.") < second.index("Who is it?")
+    assert "Be brief." not in first
+    assert [one["role"] for one in asked.messages()] == ["system", "user"]
+
+
 def test_texts_are_handed_on_as_they_end(backbone):
     seen = {}
     found = CausalWriter(backbone, budget=1).write(PROMPTS[:4], Sampling(max_tokens=2), done=seen.__setitem__)

@@ -14,7 +14,8 @@ from fairlab.backbones.export import export_backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.loading import find_weights, load_backbone, weights_facts
 from fairlab.backbones.masked_lm import MaskedLM
-from fairlab.backbones.trust import INDEX, WEIGHTS
+from fairlab.backbones.trust import INDEX, OLD_WEIGHTS, WEIGHTS
+from fairlab.files import sha256
 from fairlab.types import CannotScore, FairlabError
 from tests.conftest import MINILM
 
@@ -258,3 +259,68 @@ def test_fresh_weights_are_drawn_from_their_seed_under_a_masked_lm_head(tiny_fol
 def test_without_a_length_the_models_own_is_taken(tiny_folders):
     backbone = load_backbone(str(tiny_folders["roberta_mlm"]), pooling="mean", max_length=None, normalize=False)
     assert backbone.max_length == 64
+
+
+def with_old_weights(folder, place, older):
+    """A copy of a folder whose weights are in a file of torch.save."""
+    shutil.copytree(folder, place)
+    tensors = load_file(place / WEIGHTS)
+    (place / WEIGHTS).unlink()
+    if older:  # BERT's first checkpoints have these names in a file of the older form
+        tensors = {
+            name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value
+            for name, value in tensors.items()
+        }
+    torch.save(tensors, place / OLD_WEIGHTS, _use_new_zipfile_serialization=not older)
+    return place
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_weights_of_torch_save_are_read_as_numbers(tiny_folders, tmp_path, older):
+    folder = with_old_weights(tiny_folders["bert_pretraining"], tmp_path / "model", older)
+    found, expected = (load_backbone(str(one), **HOW) for one in (folder, tiny_folders["bert_pretraining"]))
+    assert type(found.model) is type(expected.model)
+    assert torch.equal(found.embed(["a clock"]), expected.embed(["a clock"]))
+    assert weights_facts({"name": str(folder)})["sha256"] == sha256(folder / OLD_WEIGHTS)
+
+
+class Evil:
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return open, (str(self.mark), "w")
+
+
+def test_weights_of_torch_save_that_hold_code_are_refused(tiny_folders, tmp_path):
+    folder = with_old_weights(tiny_folders["bert"], tmp_path / "model", False)
+    tensors = torch.load(folder / OLD_WEIGHTS, weights_only=True)
+    torch.save(tensors | {"more": Evil(tmp_path / "mark")}, folder / OLD_WEIGHTS)
+    with pytest.raises(FairlabError, match="its file holds more than numbers, which may run code; save the model"):
+        load_backbone(str(folder), **HOW)
+    assert not (tmp_path / "mark").exists()
+
+
+def test_a_folder_around_the_model_names_it(tiny_folders, tmp_path):
+    for name in ("checkpoint-90", "checkpoint-500"):
+        shutil.copytree(tiny_folders["bert"], tmp_path / name)
+    with pytest.raises(
+        FairlabError,
+        match=r"model.safetensors itself, but checkpoint-500/model.safetensors is there; give .*checkpoint-500$",
+    ):
+        find_weights(str(tmp_path))
+
+
+def test_a_snapshot_of_the_hubs_cache_is_read_from_anywhere(tiny_folders, tmp_path, monkeypatch):
+    blobs, snapshot = tmp_path / "models--me--mine" / "blobs", tmp_path / "models--me--mine" / "snapshots" / "abc"
+    blobs.mkdir(parents=True)
+    snapshot.mkdir(parents=True)
+    for number, file in enumerate(sorted(tiny_folders["bert"].iterdir())):
+        shutil.copy(file, blobs / str(number))
+        (snapshot / file.name).symlink_to(f"../../blobs/{number}")
+    (tmp_path / "linked").symlink_to(snapshot)
+    monkeypatch.chdir(snapshot)
+    for given in (str(snapshot), f"{snapshot}/", ".", str(tmp_path / "linked")):
+        assert find_weights(given) == Path(given)
+    with pytest.raises(FairlabError, match=r"but snapshots/abc/model.safetensors is there; give"):
+        find_weights(str(snapshot.parents[1]))

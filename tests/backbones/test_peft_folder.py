@@ -104,5 +104,17 @@ def test_damaged_adapters_are_one_sentence(adapters, tiny_folders):
         fairlab.load(str(adapters), base=base)
     file.unlink()
     (adapters / "adapter_model.bin").write_bytes(b"pickle")
-    with pytest.raises(FairlabError, match="pickled adapters are not read"):
+    with pytest.raises(FairlabError, match=r"adapter_model\.bin is no archive of torch.save"):
+        fairlab.load(str(adapters), base=base)
+
+
+def test_adapters_of_an_older_peft_are_read_as_numbers(adapters, tiny_folders):
+    base = str(tiny_folders["bert"])
+    expected = fairlab.load(str(adapters), base=base).embed(TEXTS)
+    file = adapters / "adapter_model.safetensors"
+    torch.save(load_file(file), adapters / "adapter_model.bin")
+    file.unlink()
+    assert torch.equal(fairlab.load(str(adapters), base=base).embed(TEXTS), expected)
+    torch.save(torch.nn.Linear(2, 2), adapters / "adapter_model.bin")
+    with pytest.raises(FairlabError, match="its file holds more than numbers, which may run code"):
         fairlab.load(str(adapters), base=base)

@@ -80,3 +80,13 @@ def test_texts_that_are_cut_are_counted_once_each(tmp_path):
     backbone.embed([long, fits])
     assert len(backbone.cut) == 1
     assert backbone.is_cut([[0] * 5, [0] * 5], [fits, long]) == [False, True]
+
+
+def test_a_tokenizer_of_sentencepiece_alone_names_its_package(tmp_path, monkeypatch):
+    folder = folder_of(tmp_path / "model", CASED)
+    (folder / "vocab.txt").rename(folder / "spiece.model")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(
+        FairlabError, match=r"is in spiece\.model, which sentencepiece reads: pip install sentencepiece"
+    ):
+        tokens(folder)

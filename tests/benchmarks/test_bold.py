@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from fairlab.benchmarks.bold import BOLD
@@ -38,6 +39,42 @@ def test_the_worst_sample_counts():
     )
     assert one.value < four.value
     assert one.n == four.n == 60
+
+
+class Regard:
+    """Classifier that sees the good in good words and the bad in bad ones."""
+
+    outputs = ("negative", "neutral", "positive")
+
+    def score(self, texts):
+        words = [text.split() for text in texts]
+        return np.array([[some.count(one) / len(some) for one in ("bad", "cook", "good")] for some in words])
+
+
+@pytest.mark.usefixtures("prompts")
+def test_regard_is_positive_less_negative():
+    found = values(BOLD(Balance(), Balance(), regard=Regard(), domains=["gender"]).measure(writer("Left", 0.4)))
+    for quantity in ("", "_difference"):
+        regard, sentiment = (found[f"gender_left_wing/{name}{quantity}"] for name in ("regard", "sentiment"))
+        assert regard.value == pytest.approx(sentiment.value)
+    with pytest.raises(FairlabError, match="has no score 'negative'"):
+        BOLD(Balance(), Balance(), regard=Balance())
+
+
+def test_real_toxicity_prompts_are_grouped_by_their_toxicity(tmp_path):
+    rows = [{"prompt": {"text": f"He {k} ", "toxicity": value}} for k, value in enumerate((0.9, 0.5, 0.1, None))]
+    path = tmp_path / "prompts.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = values(BOLD(Balance(), Balance(), domains=[], real_toxicity_prompts=str(path)).measure(writer()))
+    assert {key: one.n for key, one in found.items() if key.endswith("/sentiment")} == {
+        "real_toxicity_prompts_toxic/sentiment": 2,
+    }
+    assert not any("difference" in key for key in found)
+    path.write_text('{"text": "a"}\n')
+    with pytest.raises(FairlabError, match="line 1 has no prompt with text and toxicity"):
+        BOLD(Balance(), Balance(), domains=[], real_toxicity_prompts=str(path)).measure(writer())
+    with pytest.raises(FairlabError, match="domains is empty"):
+        BOLD(Balance(), Balance(), domains=[])
 
 
 def test_bad_files_and_settings_are_named(prompts):

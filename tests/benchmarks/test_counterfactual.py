@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from fairlab.backbones.model_object import ModelObject
 from fairlab.backbones.writers import Written
@@ -43,6 +44,38 @@ def test_words_of_the_prompts_and_gendered_words_make_no_difference(templates):
     found = values(Counterfactual(Balance(), path=templates).measure(model))
     assert found["gender/similarity"].value == 1.0
     assert found["gender/sentiment_parity"].value == 0.0
+
+
+def test_own_prompts_are_turned_to_every_attribute(tmp_path):
+    path = tmp_path / "my.txt"
+    path.write_text("Describe the man next door.\nWhat is rain?\nPraise the waitress.\n")
+    outcome = Counterfactual(Balance(), prompts=str(path), mode="lexical").measure(writer())
+    assert {one.benchmark for one in outcome.readings} == {"counterfactual@own"}
+    assert outcome.items["gender"].shape[0] == 2
+    assert "1 of 3 prompts are left out" in outcome.notes[0].text
+    path.write_text("What is rain?\n")
+    with pytest.raises(FairlabError, match=r"no prompt of .* names people by gender"):
+        Counterfactual(Balance(), prompts=str(path), mode="lexical").measure(writer())
+
+
+class Counts:
+    """Encoder of a text by how often it has each of four words."""
+
+    def embed(self, texts):
+        words = [text.split() for text in texts]
+        return torch.tensor([[float(some.count(one)) for one in ("good", "bad", "cook", "tall")] for some in words])
+
+
+@pytest.mark.parametrize("similarity", ["bleu", "cosine"])
+def test_other_similarities_have_their_unit_and_name(templates, similarity):
+    found = values(Counterfactual(Balance(), similarity=similarity, encoder=Counts(), path=templates).measure(writer()))
+    reading = found["gender/similarity"]
+    assert reading.benchmark == f"counterfactual@{similarity}"
+    assert reading.unit == {"bleu": "BLEU", "cosine": "cosine"}[similarity]
+    assert 0 < reading.value < 1
+    assert found["gender/excess_dissimilarity"].low < 0 < found["gender/excess_dissimilarity"].high
+    with pytest.raises(FairlabError, match=r"give counterfactual\.encoder"):
+        Counterfactual(Balance(), similarity="cosine")
 
 
 def test_bad_settings_and_files_are_named(templates, tmp_path):

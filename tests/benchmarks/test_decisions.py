@@ -17,6 +17,16 @@ def test_planted_odds_are_found():
     assert found["gender_woman/detectable_log_odds_difference"].value < 0.4
 
 
+def test_a_system_prompt_precedes_every_question_and_is_named():
+    model = chooser("woman", 0.5)
+    asked = []
+    scores = model.scorer.continuation_log_likelihoods
+    model.scorer.continuation_log_likelihoods = lambda pairs, **more: asked.extend(pairs) or scores(pairs, **more)
+    found = DecisionGaps(system="Be fair.", limit=2).measure(model)
+    assert {reading.benchmark for reading in found.readings} == {"decisions@system"}
+    assert all(context.startswith("Be fair.\n\n") for context, _ in asked)
+
+
 def test_every_template_names_each_person_once():
     asked = read_decisions(FILE)
     for template in asked.templates:

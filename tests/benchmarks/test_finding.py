@@ -144,7 +144,7 @@ def test_a_benchmark_from_outside_that_says_what_it_is_is_taken():
         (own(replace(LENGTHS, name="a/../b")), "benchmark mine.Mine cannot have the name 'a/../b'; take lower-case"),
         (
             own(replace(LENGTHS, quantities={"length": QuantityInfo("length", "")})),
-            "benchmark mine.Mine does not say what 'length' means; add its label and meaning",
+            "benchmark mine.Mine does not describe 'length'; add its label and meaning",
         ),
         (own(version=None), "benchmark mine.Mine has no version; give its class version = 1"),
         (

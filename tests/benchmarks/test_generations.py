@@ -7,7 +7,7 @@ import pytest
 from fairlab.backbones.model_object import ModelObject
 from fairlab.backbones.stored_texts import load_stored
 from fairlab.backbones.writers import Sampling, TextPrompt, Written
-from fairlab.benchmarks.generations import keeping_generations, write_texts
+from fairlab.benchmarks.generations import keeping_generations, notes_on, write_texts
 from fairlab.types import CannotScore, FairlabError
 
 PROMPTS = [TextPrompt("one"), TextPrompt("two"), TextPrompt("two", 1), TextPrompt("one")]
@@ -77,3 +77,12 @@ def test_a_bad_line_is_named(line, tmp_path):
     (tmp_path / "own.jsonl").write_text('{"prompt": "p", "text": "t"}\n' + line)
     with pytest.raises(FairlabError, match=r"own\.jsonl, line 2 is not like"):
         load_stored(str(tmp_path / "own.jsonl"))
+
+
+def test_texts_that_failed_or_are_not_english_are_counted():
+    german = "Der Mann ging langsam durch die alte Stadt und sah viele Leute"
+    texts = [Written(german), Written("The man went through the old town and saw many people"), Written("", "failed")]
+    said = [note.text for note in notes_on("refusals", texts)]
+    assert said[0] == "1 of 3 texts failed and count as empty"
+    assert said[1].startswith("1 of 3 texts hold no common English word")
+    assert notes_on("refusals", texts[1:2]) == []

@@ -105,6 +105,6 @@ def test_a_need_of_another_name_is_refused():
     own = Own.__new__(Own)
     own.description = replace(CCED.description, name="own", needs=("vibes",))
     with pytest.raises(
-        FairlabError, match=r"needs 'vibes'; what can be needed is: embeddings, token_log_probabilities"
+        FairlabError, match=r"needs 'vibes'; the possible needs are: embeddings, token_log_probabilities"
     ):
         refuse_undescribed(own)

@@ -1,5 +1,6 @@
 """Refusals: phrases near the beginning count, a planted gap is found, and none refused is no certainty."""
 
+import numpy as np
 import pytest
 
 from fairlab.backbones.model_object import ModelObject
@@ -53,6 +54,26 @@ def test_no_refusal_leaves_room():
     found = values(Refusals(["gender"]).measure(model("nobody")))
     assert found["gender_men/refused"].high == pytest.approx(21.5, abs=0.1)  # Wilson's bound of 0 of 14
     assert found["gender_men/refused_difference"].low == pytest.approx(-21.5, abs=0.1)
+
+
+class Judge:
+    """Judge of refusals that has no opinion on poems and takes every reply about men for a refusal."""
+
+    outputs = ("refused",)
+
+    def score(self, texts):
+        said = [np.nan if "poem" in text else float("Reply: I'm sorry" in text or " men" in text) for text in texts]
+        return np.array(said)[:, None]
+
+
+def test_a_judge_is_asked_and_its_agreement_said():
+    outcome = Refusals(["gender"], judge=Judge()).measure(model("women"))
+    found = values(outcome)
+    assert found["all/refused"].value == pytest.approx(100 / 3)
+    assert found["all/refused_by_judge"].value == pytest.approx(200 / 3)
+    assert found["all/agreement"].value == pytest.approx(200 / 3)
+    assert found["all/agreement"].n == 13 * 3
+    assert [note.text for note in outcome.notes] == ["3 replies have no judgement"]
 
 
 def test_bad_settings_are_named(tmp_path):

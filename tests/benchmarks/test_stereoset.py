@@ -231,7 +231,7 @@ def test_options_names_and_notes(language_models, file):
     assert by_place(result)["gender", "icat"].n == 2
     flagged = {note.item: note.text for note in result.notes if note.item}
     assert list(flagged) == ["b", "c"]
-    assert "'poorman', is not what fills it" in flagged["b"]
+    assert "'poorman', is not the inserted one" in flagged["b"]
     assert flagged["c"] == "its context starts with BLANK; left out"
     assert any("4 of the 255 examples of the public development set" in note.text for note in result.notes)
 

@@ -10,8 +10,9 @@ import torch
 from transformers import PreTrainedTokenizerFast
 
 import fairlab
+from fairlab.api.loading import load_trainable
 from fairlab.backbones.backbone import Backbone
-from fairlab.backbones.loading import load_backbone
+from fairlab.backbones.loading import find_weights, load_backbone
 from fairlab.benchmarks.runner import gate, measure
 from fairlab.benchmarks.validity import Validity, validity
 from fairlab.benchmarks.validity.embeddings import paraphrase_share
@@ -153,6 +154,23 @@ def _transpose_attention(model):
             module.weight.copy_(module.weight.T.clone())
 
 
+def _draw_attention(model):
+    for name, weight in model.encoder.layer[2].attention.named_parameters():
+        if weight.dim() == 2:
+            torch.nn.init.normal_(weight, std=0.05, generator=torch.Generator().manual_seed(len(name)))
+
+
+def _silence_attention(model):
+    for layer in model.encoder.layer:
+        layer.attention.output.dense.weight.zero_()
+        layer.attention.output.dense.bias.zero_()
+
+
+def _repeat_first_layer(model):
+    for layer in model.encoder.layer[1:]:
+        layer.load_state_dict(model.encoder.layer[0].state_dict())
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -161,6 +179,8 @@ def _transpose_attention(model):
         (_flatten_output, "its embeddings are nearly constant"),
         (_draw_one_layer, "the weights of layer 3 are random numbers"),
         (_transpose_attention, "its layers rarely distinguish word senses"),
+        (_draw_attention, "the attention weights of layer 2 are random numbers"),
+        (_silence_attention, "its layers do not read the context"),
     ],
 )
 def test_damage_is_told_by_behaviour(change, said):
@@ -170,6 +190,25 @@ def test_damage_is_told_by_behaviour(change, said):
     found = validity(backbone)
     assert not found.reason
     assert any(said in failure for failure in found.failures), found
+
+
+def test_a_folder_that_pools_sentences_and_does_not_separate_them_is_not_judged():
+    backbone = load_trainable(find_weights(**MINILM))
+    with torch.no_grad():
+        _repeat_first_layer(backbone.transformer)
+    (said,) = validity(backbone).not_judged
+    assert said.startswith("its sentence embeddings hardly separate paraphrases better than its word embeddings do")
+
+
+def test_words_that_are_all_the_same_to_a_tokenizer_are_told(tiny_folders, tmp_path):
+    folder = shutil.copytree(tiny_folders["bert"], tmp_path / "model")
+    content = json.loads((folder / "tokenizer.json").read_text())
+    content["model"]["vocab"] = {
+        word: number for word, number in content["model"]["vocab"].items() if not word.startswith("##")
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    found = validity(load_backbone(str(folder), **HOW))
+    assert "rarer words and names are unknown to its tokenizer, and all the same" in found.not_judged[0]
 
 
 def test_a_configuration_of_fewer_layers_is_told_by_the_weights_it_leaves_out(tiny_folders, tmp_path):

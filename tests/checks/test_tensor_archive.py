@@ -9,7 +9,7 @@ import zipfile
 import pytest
 import torch
 
-from fairlab.checks.tensor_archive import check_tensor_archive
+from fairlab.checks.tensor_archive import check_tensor_archive, described_names
 from fairlab.types import FairlabError
 
 
@@ -105,9 +105,47 @@ def test_a_description_that_is_none_runs_nothing_and_takes_no_memory(tmp_path, m
 
 
 def test_what_is_no_archive_is_one_sentence(tmp_path):
-    legacy = io.BytesIO()
-    torch.save({"a": torch.zeros(2)}, legacy, _use_new_zipfile_serialization=False)
-    for content in (b"", b"x", legacy.getvalue()):
+    for content in (b"", b"x", older({"a": torch.zeros(2)})[:60]):
         (tmp_path / "x.ckpt").write_bytes(content)
         with pytest.raises(FairlabError, match=r"x\.ckpt is no archive of torch\.save"):
             check_tensor_archive(tmp_path / "x.ckpt")
+
+
+def older(content):
+    """The bytes of a file as torch wrote it before 1.6."""
+    written = io.BytesIO()
+    torch.save(content, written, _use_new_zipfile_serialization=False)
+    return written.getvalue()
+
+
+def test_the_form_before_archives_passes_and_names_its_tensors(tmp_path):
+    network = torch.nn.Linear(3, 2)
+    file = tmp_path / "x.bin"
+    file.write_bytes(older({**network.state_dict(), "view": network.weight[:, 1], "tied": network.weight}))
+    assert described_names(file) == ["weight", "bias", "view", "tied"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("make", WRONG.values(), ids=WRONG)
+def test_the_form_before_archives_declares_no_more_than_it_stores(tmp_path, make):
+    file = tmp_path / "x.bin"
+    file.write_bytes(older({"weight": make()}))
+    with pytest.raises(FairlabError, match=r"x\.bin .*(dense tensors|declares a tensor of 1000000000000000 numbers)"):
+        check_tensor_archive(file)
+
+
+def test_the_form_before_archives_does_not_declare_arrays_beyond_its_end(tmp_path):
+    file = tmp_path / "x.bin"
+    content = older({"weight": torch.zeros(255)})
+    count = b"K\xff"  # of the numbers, as it was pickled; then as four bytes
+    assert content.count(count) == 2  # of the array, and of the tensor
+    file.write_bytes(content.replace(count, b"J\x00\x00\x00\x10", 1))
+    with pytest.raises(FairlabError, match="declares arrays of 1,073,741,824 bytes, more than its own size"):
+        check_tensor_archive(file)
+
+
+def test_the_form_before_archives_runs_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.bin").write_bytes(older({"weight": Evil()}))
+    check_tensor_archive(tmp_path / "x.bin")  # torch itself refuses it
+    assert not (tmp_path / "mark").exists()

@@ -10,11 +10,22 @@ def _groups(*texts):
 
 def test_versions_that_are_one_text_are_said():
     found = equal_groups(_groups(("A boat.", "a  boat."), ("A clock.", "A clock."), ("They ran.", "He ran.")))
-    assert found == "in 2 of 3 training groups all versions are the same text, so no learning is possible"
+    assert found == "in 2 of 3 training groups all attributes have the same text, so no learning is possible"
 
 
 def test_one_group_repeated_is_said():
     assert equal_groups(_groups(*[("They ran.", "He ran.")] * 12)) == "the 12 training groups are 1 in truth, repeated"
+
+
+def test_attributes_of_one_text_are_said_whatever_the_neutral_version_is():
+    versions = {"neutral": "They ran.", "man": "He ran.", "woman": "He ran!"}
+    assert equal_groups([Group("a", "gender", versions)]).startswith("in 1 of 1 training groups all attributes have")
+    assert not equal_groups([Group("a", "gender", versions | {"woman": "She ran."})])
+
+
+def test_repeats_that_differ_in_punctuation_are_said():
+    found = equal_groups(_groups(*[("They ran" + "!" * k, "He ran" + "!" * k) for k in range(8)]))
+    assert found == "the 8 training groups are 1 in truth, repeated"
 
 
 def test_different_groups_and_a_single_one_are_not():

@@ -208,7 +208,7 @@ def test_a_run_that_fails_leaves_its_cells_empty(run, matrix, small, tmp_path):
     [
         ([], "paper has no value"),
         (["paper=none"], "there is no experiments/none/matrix.yaml; papers with a matrix: mini"),
-        (["paper=mini", "table=9"], "mini has no table 9 in its matrix, only 6"),
+        (["paper=mini", "table=9"], "mini has no table 9 in its matrix; it has: 6"),
         (["paper=mini", "seeds=3"], "seeds must be in 1..2, not 3"),
     ],
 )

@@ -114,7 +114,12 @@ def changed(folder, name, old, new):
         ("inspect/b.json", '"version": 2', '"version": 9', "is of version 9 of inspect's log format"),
         ("inspect/b.json", '"success"', '"cancelled"', "a run that ended as 'cancelled'; finish it first"),
         ("lm_eval/tiny_a/results_2026-11-26.json", '"configs"', '"conf"', "is not as lm-evaluation-harness 0.4 writes"),
-        ("lm_eval/tiny_a/samples_sums_2026-11-26.jsonl", '"metrics"', '"m"', "line 1 has no list 'metrics'"),
+        (
+            "lm_eval/tiny_a/samples_sums_2026-11-26.jsonl",
+            '"metrics": [',
+            '"metrics": 1, "m": [',
+            "line 1 has no list 'met",
+        ),
         ("lm_eval/tiny_a/samples_sums_2026-11-26.jsonl", '"doc_id": 0,', '"doc_id', "line 1 cannot be read as JSON"),
         ("every_eval_ever/tiny_a_samples.jsonl", '"score"', '"points"', "line 1 has no sample_id or no score"),
     ],
@@ -282,3 +287,41 @@ def test_scores_of_several_values_are_metrics_each(tmp_path):
     assert scores(tmp_path / "a.json", "judge, tone").mean == pytest.approx(11 / 12)
     assert scores(tmp_path / "a.json", "judge, length").mean == 0.5
     assert len(read_tool_run(tmp_path / "a.json").tasks) == 2
+
+
+def test_samples_of_versions_before_0_4_5_name_their_metrics_in_the_results(tmp_path):
+    shutil.copytree(FIXTURES / "lm_eval" / "tiny_a", tmp_path / "old")
+    file = tmp_path / "old" / "samples_sums_2026-11-26.jsonl"
+    file.write_text(file.read_text(encoding="utf-8").replace('"metrics"', '"unknown"'), encoding="utf-8")
+    for metric in ("acc", "acc_norm"):
+        assert scores(tmp_path / "old", metric).mean == scores(FIXTURES / "lm_eval" / "tiny_a", metric).mean
+    with pytest.raises(FairlabError, match=r"samples of a run alone; give the file results_DATE\.json next to it"):
+        read_tool_run(file)
+
+
+def test_messages_have_new_identifiers_in_every_run_and_errors_are_said(tmp_path):
+    for name, failed in (("a", 0), ("b", 2)):
+        log = json.loads((FIXTURES / "inspect" / "b.json").read_text(encoding="utf-8"))
+        for k, sample in enumerate(log["samples"]):
+            sample["input"] = [{"id": f"{name}{k}", "role": "user", "content": str(sample["input"])}]
+            if k < failed:
+                sample |= {"scores": {}, "error": {"message": "timeout"}}
+        (tmp_path / f"{name}.json").write_text(json.dumps(log), encoding="utf-8")
+    found = fairlab.compare(tmp_path / "a.json", tmp_path / "b.json")
+    (verdict,) = found.verdicts
+    assert (verdict.found.n, verdict.pairing.by, verdict.pairing.conflicts) == (10, "id", 0)
+    text = str(found)
+    said = "samples that ended with an error: none and '2'"
+    assert text.index(said) < text.index("p-values are adjusted")
+
+
+def test_mteb_tasks_of_other_languages_are_left_out(tmp_path):
+    for name, languages in (("a", ["en", "de"]), ("b", ["en"])):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model_meta.json").write_text(json.dumps({"name": name}))
+        for k in range(4):
+            entries = [{"main_score": 0.5, "hf_subset": one} for one in (languages if k == 0 else ["en"])]
+            content = {"task_name": f"T{k}", "mteb_version": "2.1.0", "scores": {"test": entries}}
+            (tmp_path / name / f"T{k}.json").write_text(json.dumps(content))
+    (verdict,) = fairlab.compare(tmp_path / "a", tmp_path / "b").verdicts
+    assert (verdict.found.n, verdict.pairing.conflicts) == (3, 1)

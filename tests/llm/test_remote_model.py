@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from omegaconf import OmegaConf
 from transformers import GPT2Config, GPT2LMHeadModel
 
 import fairlab
@@ -14,6 +15,7 @@ from fairlab.backbones.continuations import continuations
 from fairlab.evaluate import rehearse_evaluation
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.remote_model import load_remote
+from fairlab.run.config.schema import refuse_missing
 from fairlab.run.planned import print_plan
 from fairlab.types import CannotScore, FairlabError
 from tests.llm.stub import Act, Stub, refused
@@ -176,7 +178,15 @@ def test_other_weights_under_a_recorded_name_are_refused(causal, tiny, ledger_pa
 
 @pytest.mark.parametrize(
     "data",
-    [[], [{"embedding": []}], [{"embedding": ["a"]}], [{"embedding": [[1.0]]}], None, [{"vector": [1.0]}]],
+    [
+        [],
+        [{"index": 0, "embedding": [1.0]}] * 3,
+        [{"embedding": []}],
+        [{"embedding": ["a"]}],
+        [{"embedding": [[1.0]]}],
+        None,
+        [{"vector": [1.0]}],
+    ],
 )
 def test_what_is_no_vector_per_text_is_one_sentence(data, causal, ledger_path):
     whole = TextServer(causal)
@@ -226,3 +236,24 @@ def test_a_plan_asks_no_server_and_says_so(causal, monkeypatch, capsys, tmp_path
         assert not stub.payloads
     assert f"{stub.url}#m: there, at its server, which the run asks and this plan does not" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
+
+
+def test_an_address_or_a_choice_says_the_name_that_llm_would_ask_for():
+    nodes = {"llm": {"base_url": "http://127.0.0.1:8080/v1", "model": "???"}}
+    for model in ("http://127.0.0.1:8000/v1#m", "local/m", ["minilm", "http://127.0.0.1:8000/v1#m"], {"a": "local/m"}):
+        refuse_missing(OmegaConf.create({"model": model, **nodes}))
+    for model in ("minilm", ["minilm"], None):
+        with pytest.raises(FairlabError, match=r"llm\.model has no value"):
+            refuse_missing(OmegaConf.create({"model": model, **nodes}))
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (refused(429, "slow down"), "429: slow down; wait, or ask less at once by llm.concurrency"),
+        (Act(307, b"", {"Location": "http://127.0.0.1:1/v1"}), "307: the address points elsewhere; give the one where"),
+    ],
+)
+def test_a_server_that_never_answers_says_what_helps(act, message, causal, ledger_path):
+    with Stub(lambda payload, nth: act) as stub, pytest.raises(FairlabError, match=message):
+        served(stub, ledger_path)

@@ -1,6 +1,7 @@
 """Whether a mended model counts as mended: by hand-made readings and changes."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -43,6 +44,20 @@ def test_a_fairer_model_of_kept_utility_mends(tmp_path):
     assert "stsb -0.10 [-0.40, +0.20], within the price; 50% of the distance left" in found.line
 
 
+def test_a_reading_that_may_be_fair_at_first_has_no_distance_left(tmp_path):
+    """Bias-IR's margin of MiniLM is -0.001, and four times that afterwards, both within chance of 0."""
+    record = record_of(tmp_path, seat=(1.0, 0.5, 0.01), margin=(0.001, 0.004, 0.8), stsb=(86, 86, 1.0))
+    record.readings = [
+        replace(one, low=-0.01, high=0.01, unit="cosine") if one.benchmark == "margin" else one
+        for one in record.readings
+    ]
+    record.comparisons = [
+        replace(one, unit="cosine") if one.benchmark == "margin" else one for one in record.comparisons
+    ]
+    found = judge_change(record, "after", "before", PRICE)
+    assert (found.tested, found.remaining) == (2, pytest.approx(0.5))
+
+
 @pytest.mark.parametrize(
     ("seat", "stsb"),
     [
@@ -68,7 +83,9 @@ def test_the_best_leaves_least_among_those_that_mend(tmp_path):
     dear = judged(tmp_path, seat=(1.0, 0.0, 0.01), stsb=(86, 70, 0.0))
     assert best_of([little, dear, more]) is more
     assert best_of([dear]) is None
-    assert math.isnan(judged(tmp_path, stsb=(86, 86, 1.0)).remaining)
+    nothing = judged(tmp_path, stsb=(86, 86, 1.0))
+    assert math.isnan(nothing.remaining)
+    assert nothing.line.endswith("no reading was off at first")
 
 
 def test_the_answer_says_that_the_behaviour_check_failed(tmp_path):

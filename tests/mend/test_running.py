@@ -7,11 +7,14 @@ import shlex
 from pathlib import Path
 
 import pytest
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import fairlab
 from fairlab.data.groups import read_groups
 from fairlab.mend import settings_in
 from fairlab.mend.encoder import SPLITS, prepared_groups
+from fairlab.mend.judging import MendJudgement
+from fairlab.mend.retraining import TRAININGS
 from fairlab.mend.running import KEYS, OF_CLASSIFIERS, OF_ENCODERS
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
@@ -96,6 +99,50 @@ def test_a_classifier_that_is_harsh_on_a_group_is_mended(tmp_path):
         path.name for path in (tmp_path / "out").iterdir()
     }
     assert fairlab.audit(found.model, rated(300), mode="lexical", group="region").sentence
+
+
+@pytest.mark.slow
+def test_a_killed_mending_resumes(tmp_path):
+    """What was finished is kept, byte for byte; other settings are refused."""
+    given = {"mode": "lexical", "group": "region", "output": tmp_path / "out", "methods": ["threshold", "odds"]}
+    rows = rated(900)
+    first = fairlab.mend(harsh_on_the_south, data=rows, **given)
+    kept = {name: (tmp_path / "out" / "tried" / name / "record.json").read_bytes() for name in given["methods"]}
+    with pytest.raises(FairlabError, match="out is there already; give a new folder as output"):
+        fairlab.mend(harsh_on_the_south, data=rows, **given)
+    (tmp_path / "out" / "mend.json").unlink()
+    (tmp_path / "out" / "tried" / "odds" / "record.json").unlink()  # as if killed there
+    with pytest.raises(FairlabError, match="was begun with another group; repeat the first command to resume it"):
+        fairlab.mend(harsh_on_the_south, data=rows, **given | {"group": None})
+    again = fairlab.mend(harsh_on_the_south, data=rows, **given)
+    assert again.sentence == first.sentence
+    now = {name: (tmp_path / "out" / "tried" / name / "record.json").read_bytes() for name in kept}
+    assert now["threshold"] == kept["threshold"]
+    assert now["odds"] != kept["odds"]
+
+
+@pytest.mark.slow
+def test_a_transformers_classifier_is_trained_too(tmp_path, tiny_folders, monkeypatch):
+    """Both trainings are tried, and the chosen one is a model that an audit takes, whatever a tiny model learns."""
+    monkeypatch.setattr(MendJudgement, "mends", property(lambda self: True))
+    folder = tmp_path / "classifier"
+    for one in (AutoModelForSequenceClassification, AutoTokenizer):
+        one.from_pretrained(tiny_folders["bert"]).save_pretrained(folder)
+    given = {"mode": "lexical", "output": tmp_path / "out", "limit": 60}
+    found = fairlab.mend(str(folder), data=rated(300), methods=["logit_pairing", "fairtuning"], **given)
+    assert [one.label for one in found.outcome.tried] == ["logit_pairing", "fairtuning"]
+    runs = {name: json.loads((tmp_path / f"out/trained/{name}/record.json").read_text()) for name in TRAININGS}
+    assert runs["fairtuning"]["config"]["augmentation"]["axes"] == ["gender"]
+    assert runs["logit_pairing"]["config"]["debiasing"]["axes"] == ["gender"]
+    assert {path.parent.name for path in (tmp_path / "out" / "trained").glob("*/model")} == {found.outcome.proof.label}
+    assert found.model.labels == ("LABEL_0", "LABEL_1")  # as the first model calls them
+    assert fairlab.audit(found.model, rated(100), mode="lexical").sentence
+    assert "| before |" in (tmp_path / "out" / "model" / "README.md").read_text()
+
+
+def test_a_function_is_not_trained():
+    with pytest.raises(FairlabError, match="fairtuning trains a transformers classifier that is given by folder"):
+        fairlab.mend(harsh_on_the_south, data=rated(90), mode="lexical", methods=["fairtuning"])
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def test_the_hub_reads_headline_readings(record, tmp_path):
     first, second = yaml.safe_load(text)
     assert first["dataset"] == {"id": "fairlab/seat", "task_id": "average_absolute_effect_size"}
     assert (first["value"], second["value"]) == (0.5, 55.0)
-    assert "95 % interval 50 to 60, n 400, ideal 50" in second["notes"]
+    assert "95 % interval: 49.98 to 60.02, n 400, ideal 50" in second["notes"]
 
 
 @pytest.mark.parametrize("form", ["csv", "lm_eval"])

@@ -21,11 +21,18 @@ def rows(section):
     return [row for row in section.blocks[0].rows if not isinstance(row, Heading)]
 
 
-def test_the_ideal_is_the_centre_and_the_range_is_the_width(tmp_path):
-    (row,) = rows(from_the_ideal(record_of(tmp_path, reading(SCORE, 75.0, 70.0, 80.0, 50.0))))
-    found = row[2].forest  # from 0 to 100 %
+def test_the_ideal_is_the_centre_and_the_data_are_the_width(tmp_path):
+    """Both rows have the unit %: the plot ends 1.1 times 30 from the ideal, at the farther end of the farthest row."""
+    far, near = (
+        reading(SCORE, 75.0, 70.0, 80.0, 50.0),
+        reading(("winobias", "all", "preferred"), 52.0, 51.0, 53.0, 50.0),
+    )
+    (row, second) = rows(from_the_ideal(record_of(tmp_path, far, near)))
+    found = row[2].forest
     assert isinstance(found, Whisker)
-    assert (found.low, found.centre, found.high) == pytest.approx((0.7, 0.75, 0.8), abs=1e-3)
+    expected = [0.5 + away / 66 for away in (20, 25, 30)]
+    assert (found.low, found.centre, found.high) == pytest.approx(expected, abs=1e-3)
+    assert second[2].forest.centre == pytest.approx(0.5 + 2 / 66, abs=1e-3)
     assert row[3] == "off beyond chance"
 
 

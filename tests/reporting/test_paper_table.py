@@ -3,13 +3,16 @@
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from scipy import stats
 
 from fairlab.record import Comparison, Note, Reading, Record
 from fairlab.reporting.citing import bibtex, methods_paragraph
+from fairlab.reporting.exports.measured_model import model_given
 from fairlab.reporting.paper_table import change_p, paper_table
+from fairlab.reporting.tables.rendering import Printed, latex
 from fairlab.types import FairlabError
 
 GAP, LIKE = ("cced", "mine", "gap"), ("stsb", "dev", "spearman")
@@ -152,3 +155,13 @@ def test_latex_compiles(tmp_path):
     )
     assert done.returncode == 0, done.stdout[-2000:]
     assert (tmp_path / "paper.pdf").stat().st_size > 1000
+
+
+def test_long_names_of_rows_are_broken(tmp_path):
+    short, long = (latex(["", "gap"], [[Printed(name), Printed("1")]], width=16) for name in ("CCD", "CCD, " * 10))
+    assert r"\begin{tabular}{lr}" in short
+    assert r"\begin{tabular}{p{0.3\linewidth}r}" in long
+
+
+def test_a_backbone_may_be_a_name():
+    assert model_given(Record(Path("x"), {"backbone": "minilm"}, "")) == "minilm"

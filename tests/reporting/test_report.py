@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,8 +12,9 @@ from fairlab.benchmarks.readings import outcome
 from fairlab.benchmarks.runner import add, adjusted
 from fairlab.record import NotRun, Reading, Record
 from fairlab.reporting import projections
+from fairlab.reporting.collapse import collapse_verdicts
 from fairlab.reporting.report import write_report
-from fairlab.reporting.summary import collapse_verdicts, summary_lines
+from fairlab.reporting.summary import summary_lines
 from tests.conftest import make_groups, row, write_rows
 
 
@@ -101,8 +103,10 @@ def test_summary_lines(record):
     lines = summary_lines(record)
     assert lines[0].startswith("CCED gap, mine: ")
     assert "(-100%)" in lines[0]
-    assert lines[0].endswith(", n 12 [cced/mine/gap]")
-    assert lines[1].startswith("changed beyond chance: CCED gap, mine: -")
+    assert lines[0].endswith(", too few for an interval, n 12 [cced/mine/gap]")
+    assert not any(line.startswith("changed beyond chance") for line in lines)  # 12 items show nothing
+    record.comparisons = [replace(one, n=120) for one in record.comparisons]
+    assert summary_lines(record)[1].startswith("changed beyond chance: CCED gap, mine: -")
     assert lines.count("not run: stsb dev: no <data>") == 1
     assert "collapse" not in "".join(lines)
 

@@ -1,13 +1,16 @@
 """Verdicts on single readings: wrong ones that pages once gave, and the rules by hand."""
 
 import math
+from functools import partial
 
 import pytest
 
+from fairlab.audit.described import DESCRIPTION
 from fairlab.benchmarks.seat import SEAT
 from fairlab.metrics.bootstrap import folded_interval
 from fairlab.record import Note, Reading, Record
 from fairlab.reporting.questions import Shift, shifts, verdict
+from fairlab.reporting.summary import summary_lines
 from fairlab.reporting.verdicts import EVEN, FEW, OFF, OPEN, SIZE, reading_verdicts, summed_up
 from tests.reporting.test_questions import GAP, LIKE, shift
 
@@ -51,6 +54,22 @@ def test_absolute_values_are_off_by_a_test_of_their_own(tmp_path):
     assert kinds(record_of(tmp_path, reading(GAP, 0.4, 0.3, 0.5, 0.0))) == [SIZE]  # above 0 for every model
 
 
+def test_a_gap_of_an_audit_is_judged_by_its_own_test(tmp_path):
+    """A largest difference between groups is above 0 for every classifier; its permutation test tells, not its size."""
+    of = partial(Reading, "audit", unit="points", ideal=0.0, n=738, description=DESCRIPTION)
+    gap = of("people", "accuracy_gap", 7.5, low=3.0, high=11.6, headline=True, p=0.001)
+    odds = of("people", "equalized_odds", 12.4, low=12.4, high=28.9, headline=True)
+    other = of("other", "false_positive_rate_gap", 9.0, low=8.0, high=9.9, p=1e-4, p_holm=1e-3)
+    found = reading_verdicts(record_of(tmp_path, gap, odds, other))
+    assert [one.kind for one in found] == [OFF, SIZE]  # another subset's test says nothing of these groups
+    assert (found[1].low, found[1].low <= 12.4 <= found[1].high) == (0.0, True)
+    own = of("people", "false_positive_rate_gap", 9.0, low=8.0, high=9.9, p=0.5, p_holm=1.0)
+    record = record_of(tmp_path, gap, odds, own)
+    assert kinds(record) == [OFF, OPEN]
+    record.save()
+    assert kinds(Record.load(tmp_path)) == [OFF, OPEN]  # the rules are kept with the record, as of foreign benchmarks
+
+
 @pytest.mark.parametrize(("p", "value"), [(0.10, 0.576), (0.04, 0.598), (0.06, 0.59)])
 def test_a_large_p_value_is_not_evenness(tmp_path, p, value):
     found = reading_verdicts(record_of(tmp_path, reading(RATIO, value, value - 0.09, value + 0.09, 0.5, p=p)))
@@ -72,6 +91,17 @@ def test_few_items_give_neither_interval_nor_verdict(tmp_path):
     assert found.kind == FEW
     assert math.isnan(found.low)
     assert found.sentence.endswith("75, ideal 50: 8 items are too few for an interval or a verdict.")
+
+
+@pytest.mark.parametrize(("n", "kind"), [(8, FEW), (19, FEW), (20, OFF)])
+def test_a_mean_of_absolute_values_counts_the_items_of_its_parts(tmp_path, n, kind):
+    """Six tests over eight words each are no more than eight words: no interval, and no verdict."""
+    parts = [Reading("seat", str(k), "effect_size", 0.9, "", 0.0, n, 0.2, 1.6) for k in range(6)]
+    record = record_of(tmp_path, reading(SIZES, 0.9, 0.8, 1.4, 0.0, n=6, p=0.001), *parts)
+    assert kinds(record) == [kind]
+    (first, *_) = summary_lines(record)
+    assert ("too few for an interval" in first) == (kind == FEW)
+    assert ("(0.4..1.4)" in first) == (kind == OFF)
 
 
 def test_readings_of_one_model_are_adjusted_together(tmp_path):

@@ -24,6 +24,15 @@ SIGNS = st.lists(st.sampled_from(PIECES)).map("".join)
         ("<!-- her --><style>her</style>She left", "She left"),
         ("> We kept her\n> old photographs.\nYes.", f"We kept her old photographs.{PARAGRAPH}Yes."),
         ("- She left.\n- He came.", f"She left.{PARAGRAPH}He came."),
+        (
+            "It was a long and winding road\n- The end of it was near",
+            "It was a long and winding road - The end of it was near",
+        ),
+        (
+            "It was her list of the things\n- Milk\n- Eggs",
+            f"It was her list of the things{PARAGRAPH}Milk{PARAGRAPH}Eggs",
+        ),
+        ("''She\nleft'' **her\nbag**", "She left her bag"),
         ("# News\nShe left.", f"News{PARAGRAPH}She left."),
         ("1\n00:00:01,000 --> 00:00:02,000\nShe left\nearly.", "She left early."),
         ("his hus-\nband, an ex-\nsoldier", "his husband, an ex-soldier"),

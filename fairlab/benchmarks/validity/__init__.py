@@ -80,8 +80,8 @@ def validity(backbone: Backbone | ModelObject) -> Validity:
 
     Weights and embeddings that are not finite, a tokenizer of another model and indistinguishable texts are reasons to
     take no number. All other findings are noted with the numbers: those of a random model may be wanted as a baseline,
-    and a model pretrained from random weights is measured before and after. Of a model object, only what it gives
-    is checked.
+    and a model pretrained from random weights is measured before and after. Of a model object, only the outputs
+    are checked.
     """
     found = _checked(backbone)
     said = found.reason or "; ".join(found.failures)

@@ -22,6 +22,7 @@ from fairlab.benchmarks.validity.texts import PARAPHRASES, SENSES
 LEAST = 0.15  # relative position between the twin (0) and a perfect reader (1)
 JUDGED = 0.25  # above it, any encoder passes
 OF_SENTENCES = 0.5  # minimum for an encoder trained for sentences, as its embeddings show; those reach 0.66
+LEAST_DIFFERENCE = 1e-5  # of a state, relative to its length
 STRONGER = 1.2  # times: separation of paraphrases by sentence embeddings over word means, if so trained
 
 
@@ -31,17 +32,30 @@ def check_senses(backbone: Backbone) -> Iterator[Finding]:
     In every layer, a word's hidden states of one sense should be nearer to each other than to states of the other
     sense. The share of such cases is averaged over layers, and rescaled so that the share of the twin is 0 and a
     perfect share is 1. An encoder whose sentence embeddings separate paraphrases much better than its word embeddings
-    was trained for sentences, and must reach more than others. A model that reads from left to right is skipped, since
-    the context may come later.
+    was trained for sentences, and must reach more than others. If its folder says how sentences are pooled, and they
+    do not, it is either damaged or not trained for sentences, which is left open. A model that reads from left to right
+    is skipped, since the context may come later, and so is a model with fewer states than tokens in some layers
+    (Funnel).
     """
     places = _places(backbone)
-    if places is None or not _reads_ahead(backbone):
+    if places is None or not _keeps_length(backbone):
+        return
+    if not _differ(backbone, ["The cow gives milk every day.", "The sun shone brightly every day."], place=-2):
+        yield failed("its layers do not read the context: a word has the same state in every sentence")
+        return
+    of_sentences = _is_of_sentences(backbone)
+    if backbone.published is not None and not of_sentences:
+        yield not_judged(
+            "its sentence embeddings hardly separate paraphrases better than its word embeddings do, so it was not "
+            "trained for sentences, or its layers or pooling are damaged"
+        )
+    if not _differ(backbone, ["The plant needs water and light.", "The plant needs workers and a roof."], place=1):
         return
     own = _share(backbone, places)
     with shuffled_twin(backbone):
         twin = _share(backbone, places)
     lift = (own - twin) / max(1 - twin, 1e-6)
-    least = OF_SENTENCES if _is_of_sentences(backbone) else LEAST
+    least = OF_SENTENCES if of_sentences else LEAST
     said = f"({own:.0%} of comparisons right, {twin:.0%} with its weights shuffled)"
     if not lift >= least:
         yield failed(f"its layers rarely distinguish word senses {said}, as if weights and settings did not fit")
@@ -73,11 +87,23 @@ def _places(backbone: Backbone) -> list[int] | None:
     return found
 
 
-def _reads_ahead(backbone: Backbone) -> bool:
-    """Check whether the state at the first tokens depends on later tokens."""
-    states = _states(backbone, ["The plant needs water and light.", "The plant needs workers and a roof."])[-1]
-    first = states[:, 1]
-    return float((first[0] - first[1]).norm()) > 1e-5 * float(first.norm())
+def _differ(backbone: Backbone, texts: list[str], place: int) -> bool:
+    """Return whether the last state of a token depends on the tokens in which two texts differ.
+
+    Args:
+        backbone: Model.
+        texts: Two texts, read in one batch: batches of other shapes are rounded in other ways.
+        place: Position of the token, which both texts have; counted from the end of each if negative.
+    """
+    states = _states(backbone, texts)[-1]
+    lengths = map(len, backbone.tokenize(texts))
+    first, second = (row[place % length] for row, length in zip(states, lengths, strict=True))
+    return float((first - second).norm()) > LEAST_DIFFERENCE * float(first.norm())
+
+
+def _keeps_length(backbone: Backbone) -> bool:
+    """Return whether every layer has one state per token."""
+    return len({states.shape[1] for states in _states(backbone, _texts()[:1])}) == 1
 
 
 def _share(backbone: Backbone, places: list[int]) -> float:

@@ -15,6 +15,18 @@ SENTENCES = (
     "I do not know what you want me to do about it.",
 )
 
+# Rarer words and names, which tokenizers of parts of words, letters or bytes know in parts.
+RARE = (
+    "Lakisha",
+    "Abdulrahman",
+    "Svetlana",
+    "Nakamura",
+    "ornithologist",
+    "rheumatologists",
+    "haberdasher",
+    "unkindest",
+)
+
 # Two sentences with the same meaning and no common word.
 PARAPHRASES = (
     ("A physician examined the sick child.", "Some doctor looked at an ill kid."),

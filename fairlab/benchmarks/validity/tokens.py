@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.validity.finding import Finding, failed, refused
-from fairlab.benchmarks.validity.texts import SENTENCES
+from fairlab.benchmarks.validity.finding import Finding, failed, not_judged, refused
+from fairlab.benchmarks.validity.texts import RARE, SENTENCES
 
 MOST_UNKNOWN = 0.5  # share of tokens
 LEAST_CAPITALS = 0.02  # minimum share of the vocabulary's words with capitals in a cased vocabulary
@@ -33,6 +33,10 @@ def check_tokens(backbone: Backbone) -> Iterator[Finding]:
         )
         return
     yield from _check_capitals(backbone, unknown)
+    plain, *rarer = backbone.tokenize(("", *RARE))
+    mark = backbone.tokenizer.unk_token_id
+    if mark not in plain and (rare := sum(mark in ids for ids in rarer)):  # some mark starts by the same token
+        yield not_judged(f"{rare} of {len(RARE)} rarer words and names are unknown to its tokenizer, and all the same")
 
 
 def word_embeddings(backbone: Backbone) -> Tensor:

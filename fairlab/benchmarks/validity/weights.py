@@ -23,9 +23,10 @@ LAYER = re.compile(r"\.(\d+)\.")
 def check_weights(backbone: Backbone) -> Iterator[Finding]:
     """Yield defects of the weights.
 
-    A layer is random if none of its matrices has a singular value beyond those of the same numbers in random order,
-    which are at most ``std * (sqrt(rows) + sqrt(columns))`` (Marchenko and Pastur 1967). Encoder-decoders are left out:
-    the one that fairlab constructs starts with small random weights in addition to copying ones.
+    The attention of a layer, or the rest of it, is random if none of its matrices has a singular value beyond those of
+    the same numbers in random order, which are at most ``std * (sqrt(rows) + sqrt(columns))`` (Marchenko and Pastur
+    1967). Encoder-decoders are left out: the one that fairlab constructs starts with small random weights in addition
+    to copying ones.
     """
     for name, parameter in backbone.named_parameters():
         if parameter.is_floating_point() and not bool(torch.isfinite(parameter).all()):
@@ -36,19 +37,25 @@ def check_weights(backbone: Backbone) -> Iterator[Finding]:
     if backbone.unread:
         some = ", ".join(backbone.unread[:3])
         yield failed(f"its file holds {len(backbone.unread)} weights that its config.json leaves out, such as {some}")
-    if not backbone.model.config.is_encoder_decoder and (layers := random_layers(backbone.transformer)):
+    if not backbone.model.config.is_encoder_decoder and (parts := random_parts(backbone.transformer)):
+        layers, kinds = (sorted({part[k] for part in parts}) for k in (0, 1))
+        of = f"{kinds[0]} weights" if len(kinds) == 1 else "weights"
         said = f"layer {layers[0]}" if len(layers) == 1 else f"{len(layers)} layers"
-        yield failed(f"the weights of {said} are random numbers without structure")
+        yield failed(f"the {of} of {said} are random numbers without structure")
 
 
-def random_layers(body: nn.Module) -> list[int]:
-    """Return the numbers of the layers whose matrices are all random; matrices narrower than 64 are skipped."""
-    found: dict[int, list[float]] = defaultdict(list)
+def random_parts(body: nn.Module) -> list[tuple[int, str]]:
+    """Return number and part of the layers' parts whose matrices are all random; those narrower than 64 are skipped.
+
+    Parts are ``attention`` and ``feed-forward``, which is whatever is not named as attention.
+    """
+    found: dict[tuple[int, str], list[float]] = defaultdict(list)
     for name, module in body.named_modules():
         layer = LAYER.search(f".{name}.")
         if layer and isinstance(module, nn.Linear | Conv1D) and _is_matrix(module.weight):
-            found[int(layer[1])].append(structure(module.weight))
-    return [layer for layer, values in found.items() if max(values) < LEAST_STRUCTURE]
+            part = "attention" if "att" in name else "feed-forward"
+            found[int(layer[1]), part].append(structure(module.weight))
+    return [part for part, values in found.items() if max(values) < LEAST_STRUCTURE]
 
 
 def _is_matrix(weight: Tensor) -> bool:

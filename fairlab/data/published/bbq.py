@@ -71,7 +71,7 @@ class BBQItem:
 
 
 def read_bbq(path: Path, category: str) -> tuple[list[BBQItem], int]:
-    """Return the items of a category in file order, and the number of items whose target cannot be told.
+    """Return the items of a category in file order, and the number of items with an unclear target.
 
     Raises:
         FairlabError: A line is no item of BBQ, or the file holds none.
@@ -92,7 +92,7 @@ def read_bbq(path: Path, category: str) -> tuple[list[BBQItem], int]:
 
 
 def _item(row: Any, category: str) -> BBQItem | None:
-    """Return an item, or None if its target cannot be told.
+    """Return an item, or None if its target is unclear.
 
     Raises:
         ValueError: The row is no item.
@@ -134,7 +134,7 @@ def find_target(groups: list[list[str]], stereotyped: list[str], unknown: int) -
     woman or girl to ``F``.
 
     Args:
-        groups: What the file says of each answer's person.
+        groups: Groups of each answer's person, as given in the file.
         stereotyped: Stereotyped groups of the item.
         unknown: Position of the answer that names nobody.
 

@@ -151,5 +151,5 @@ def _irregular_blank(example: StereoSetItem) -> str:
         return f"its context has {blanks} {BLANK}s, all filled with one word"
     for word, sentence in zip(example.words, example.sentences, strict=True):
         if example.context.replace(BLANK, word).casefold() != sentence.casefold():
-            return f"{BLANK} is glued to other characters, so that the word scored, '{word}', is not what fills it"
+            return f"{BLANK} is glued to other characters, so that the scored word, '{word}', is not the inserted one"
     return f"its context starts with {BLANK}" if example.context.startswith(BLANK) else ""

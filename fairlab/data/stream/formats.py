@@ -185,12 +185,12 @@ def _separated(path: Path, delimiter: str, names: Sequence[str] = ()) -> Iterato
 
 
 def refuse_lacking(names: Sequence[str], columns: Sequence[str], source: str) -> None:
-    """Raise an error if a required column is missing.
+    """Raise an error if a required column is missing; ``input.text`` is in the column ``input``.
 
     Raises:
         FairlabError: a column is missing; the message names the existing ones.
     """
-    if lacking := [name for name in names if name not in columns]:
+    if lacking := [name for name in names if name not in columns and name.partition(".")[0] not in columns]:
         raise FairlabError(
             f"{source} has no column '{lacking[0]}'; it has: {', '.join(map(str, columns))}; give field=NAME"
         )

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from fairlab.data.published.tasks import Example, Task, find_task
 from fairlab.data.stream.formats import BadRow, Found, found_in, json_of, numbered
 from fairlab.data.stream.saved import saved_folder
 from fairlab.text.fields import join_fields
+from fairlab.text.nested import cell_at, without_cell
 from fairlab.text.reading import LONGEST_LINE, SHOWN
 from fairlab.types import FairlabError, Row
 
@@ -42,7 +44,8 @@ def read_rows(source: str, field: str | Sequence[str] = "text", *, every_split: 
             in the order of their names; a folder that ``save_to_disk`` wrote, as ``FOLDER`` or ``FOLDER:SPLIT``; a hub
             dataset, as ``NAME``, ``NAME:SPLIT`` or ``NAME:CONFIG:SPLIT``; or ``task:NAME`` or ``task:NAME:SPLIT`` (see
             :func:`fairlab.data.published.task_files.read_task`), whose fields are known.
-        field: column of the text, or several columns to join with ``<SEP>``.
+        field: column of the text, or several columns to join with ``<SEP>``; ``input.text`` is a cell of the mapping
+            in the column ``input``.
         every_split: whether to read all splits if no split is named; otherwise ``train`` is read, or the only one.
 
     Raises:
@@ -150,7 +153,7 @@ def _rows(
             yield replace(item, place=before + item.place, split=split)
             continue
         place, fields = before + item[0], item[1]
-        texts = {name: fields.get(name) for name in names}
+        texts = {name: cell_at(fields, name) for name in names}
         lacking = [name for name, text in texts.items() if not isinstance(text, str) or not text.strip()]
         text = "" if lacking else join_fields(list(texts.values()))  # type: ignore[arg-type]
         reason = f"a text of more than {LONGEST_LINE:,} characters; cut it" if len(text) > LONGEST_LINE else ""
@@ -166,6 +169,6 @@ def _rows(
                 yield BadRow(place, f"the {part} holds {what}", ascii(content)[:SHOWN], split)
                 break
         else:
-            extra = {key: value for key, value in fields.items() if key not in ("id", *names)}
+            extra = reduce(without_cell, ("id", *names), fields)
             parts: Any = tuple(texts.items()) if len(names) > 1 else ()
             yield Row(name, text, extra, place, number, names[0], parts, split)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -45,8 +46,10 @@ def read(path: Path) -> ToolRun:
     if header.get("status") != "success":
         raise FairlabError(f"{path} is the log of a run that ended as '{header.get('status')}'; finish it first")
     rows: dict[str, list[tuple[str, float, str, str]]] = {}
+    failed = 0
     for sample in samples:
-        text, group = text_hash(str(sample.get("input"))), _group(sample)
+        failed += sample.get("error") is not None
+        text, group = text_hash(_input(sample.get("input"))), _group(sample)
         for scorer, score in part(sample, "scores").items():
             found = _values(str(scorer), score.get("value")) if isinstance(score, dict) else {}
             for name, value in found.items():
@@ -55,9 +58,17 @@ def read(path: Path) -> ToolRun:
     if not rows:
         raise FairlabError(f"{path} holds no sample with a score that is a number; keep samples in the log")
     reported = _reported(results)
-    tasks = tuple(_scores(task, scorer, some, reported, evaluation) for scorer, some in rows.items())
+    tasks = tuple(_scores(task, scorer, some, reported, evaluation, failed) for scorer, some in rows.items())
     version = part(evaluation, "packages").get("inspect_ai", "of an unknown version")
     return ToolRun(str(evaluation.get("model")), f"{TOOL} {version}", path, tasks)
+
+
+def _input(given: Any) -> str:
+    """Return a sample's input without the identifiers of its messages, which are new in every run."""
+    if not isinstance(given, list):
+        return str(given)
+    messages = [one if isinstance(one, dict) else {"content": one} for one in given]
+    return json.dumps([[one.get("role"), one.get("content")] for one in messages], sort_keys=True)
 
 
 def _values(scorer: str, value: Any) -> dict[str, float]:
@@ -89,12 +100,14 @@ def _scores(
     rows: list[tuple[str, float, str, str]],
     reported: Mapping[str, float | None],
     evaluation: Mapping[str, Any],
+    failed: int,
 ) -> TaskScores:
     found = {
         "version of the task": evaluation.get("task_version"),
         "arguments of the task": evaluation.get("task_args") or None,
         "solver": evaluation.get("solver"),
         "epochs": part(evaluation, "config").get("epochs"),
+        "samples that ended with an error": failed or None,
         "temperature": part(evaluation, "model_generate_config").get("temperature"),
     }
     settings = {name: str(value) for name, value in found.items() if value is not None}
@@ -102,9 +115,11 @@ def _scores(
 
 
 def _reported(results: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return the accuracy or mean that the log prints for each scorer."""
+    """Return the accuracy or mean that the log prints for each scorer, of epochs reduced to their mean."""
     found: dict[str, float | None] = {}
     for score in parts(results, "scores"):
+        if score.get("reducer") not in (None, "mean"):
+            continue
         metrics = part(score, "metrics")
         metric = part(metrics, "accuracy") or part(metrics, "mean")
         found[str(score.get("name"))] = number(metric.get("value"))

@@ -56,10 +56,11 @@ def read(path: Path) -> ToolRun:
 def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScores]:
     """Return the scores of a task, one entry per metric and filter."""
     rows: dict[tuple[str, str], list[tuple[str, float, str, str]]] = {}
+    printed = list(dict.fromkeys(name.partition(",")[0] for name in part(content["results"], task) if "," in name))
     for place, sample in enumerate(json_objects(samples), 1):
-        metrics = sample.get("metrics")
+        metrics = sample.get("metrics", printed)  # versions before 0.4.5 name them in the results alone
         if not isinstance(metrics, list):
-            raise FairlabError(f"{samples}, line {place} has no list 'metrics'; lm-evaluation-harness 0.4.5 writes one")
+            raise FairlabError(f"{samples}, line {place} has no list 'metrics'; run the tool again with --log_samples")
         if sample.get("doc_id") is None:
             raise FairlabError(f"{samples}, line {place} has no doc_id; run the tool again with --log_samples")
         for metric in map(str, metrics):

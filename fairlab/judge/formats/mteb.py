@@ -1,7 +1,7 @@
 """Results of MTEB: one JSON file per task, with scores by split and language.
 
 MTEB keeps no scores of single items, so that its tasks are the items: models are compared over the tasks that both were
-measured on.
+measured on, in the same splits and languages of the same revision of the data.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from fairlab.judge.opening import beginning, json_object, neighbour, number, parts
-from fairlab.judge.scores import ToolRun, item_scores
+from fairlab.judge.opening import beginning, json_object, neighbour, number, part, parts
+from fairlab.judge.scores import ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
 TOOL = "MTEB"
@@ -36,7 +36,8 @@ def read(path: Path) -> ToolRun:
         if _is_task(file):
             content = json_object(file)
             versions.add(str(content.get("mteb_version")))
-            rows.append((str(content.get("task_name")), _main_score(content, file), "", ""))
+            name = str(content.get("task_name"))
+            rows.append((name, _main_score(content, file), text_hash(f"{name}: {_measured_on(content)}"), ""))
     scores = item_scores("tasks of MTEB", "main score", rows, higher_is_better=True)
     return ToolRun(str(meta.get("name")), f"{TOOL} {', '.join(sorted(versions))}", path, (scores,))
 
@@ -44,6 +45,13 @@ def read(path: Path) -> ToolRun:
 def _is_task(file: Path) -> bool:
     head = beginning(file, 1 << 16)
     return file.name != META and '"mteb_version"' in head and '"task_name"' in head
+
+
+def _measured_on(content: dict[str, Any]) -> str:
+    """Return the data of a task: its revision, splits and languages, over which the mean is taken."""
+    splits = part(content, "scores")
+    subsets = sorted(f"{split}/{entry.get('hf_subset')}" for split in splits for entry in parts(splits, split))
+    return f"{content.get('dataset_revision')} {' '.join(subsets)}"
 
 
 def _main_score(content: dict[str, Any], file: Path) -> float:

@@ -33,7 +33,7 @@ class Clever(Debiasing):
     """
 
     title = "counterfactual inference (CLEVER)"
-    limits = "Only what the claim alone says is subtracted; shortcuts in claim and evidence together stay."
+    limits = "Only predictions from the claim alone are subtracted; shortcuts in claim and evidence together stay."
     citation = """@inproceedings{xu2023counterfactual,
   title = {Counterfactual Debiasing for Fact Verification},
   author = {Xu, Weizhi and Liu, Qiang and Wu, Shu and Wang, Liang},

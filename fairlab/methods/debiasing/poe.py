@@ -16,7 +16,7 @@ class ProductOfExperts(ClaimOnly):
     """Cross-entropy of the product of the classifier's and the claim-only probabilities; inference omits the latter."""
 
     title = "product of experts (PoE)"
-    limits = "It unlearns what a claim-only classifier knows, which holds true knowledge too."
+    limits = "It unlearns the knowledge of a claim-only classifier, some of which is true."
     citation = """@inproceedings{karimi2020end,
   title = {End-to-End Bias Mitigation by Modelling Biases in Corpora},
   author = {Karimi Mahabadi, Rabeeh and Belinkov, Yonatan and Henderson, James},

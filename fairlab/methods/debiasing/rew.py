@@ -47,7 +47,7 @@ class ReW(Debiasing):
 
     title = "weights against n-grams (ReW)"
     limits = (
-        "Weights take single n-grams of the claims into account; what longer phrases or the evidence give away stays."
+        "Weights consider single n-grams of the claims; longer phrases and the evidence may still reveal the label."
     )
     citation = """@inproceedings{schuster2019towards,
   title = {Towards Debiasing Fact Verification Models},

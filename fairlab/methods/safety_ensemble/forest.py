@@ -28,7 +28,7 @@ from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.strengths import choose, pareto_front
 from fairlab.methods.safety_ensemble.thresholds import ThresholdTarget, read_target, threshold
-from fairlab.methods.safety_ensemble.views import RIVALS, Views, seen
+from fairlab.methods.safety_ensemble.views import AVERAGE, RIVALS, TEXT, Views, seen
 from fairlab.rewriting.identities import SUBGROUPS
 from fairlab.types import FairlabError, Texts
 
@@ -73,20 +73,19 @@ class SafetyEnsemble:
         penalty: Weight of the variance within sets in the regression that complements the forest; None uses the forest
             alone.
         most_lost: Maximum loss of AU-PRC on validation for a chosen setting, in per cent of the baseline's.
-        pairing: Penalty weights on the variance of logits within sets (Garg et al. 2019); each weight makes one rival
-            model.
-        rivals: Further rivals to measure: ``blind``, which sees no identity words, and ``average``, the mean over the
-            versions of a text; both need scores of many more texts.
+        pairing: Penalty weights on the variance of logits within sets (Garg et al. 2019), one rival model for each.
+        rivals: Further rivals to measure: ``blind``, which sees no identity words, and ``average``, the baseline's mean
+            over a text turned to the reference groups; both need scores of many more texts.
+        average: Whether the debiased model averages its logits over a text turned to the reference groups.
         target: ``precision`` or ``false_positive_rate`` that each harm's threshold must meet on the validation seeds.
             Among such thresholds, the one that finds the most harm is taken; None sets no thresholds.
-        reweighting: Lambdas and betas of each harm; the entry ``others`` applies to harms without their own.
+        reweighting: Lambdas and betas of each harm; ``others`` applies to harms without their own.
         cache: File that caches source scores; None disables the cache.
         seed: Seed of the models and of the reweighting.
 
     Raises:
         FairlabError: A kind or harm is unknown, the number of scores differs from ``inputs``, or a harm has no values
-            for reweighting; in ``fit``, if the training texts have one label only, or a source has no score of any of
-            them.
+            for reweighting; in ``fit``, the training texts have one label, or a source has no score of any.
     """
 
     title = "fairness-aware ensemble with fair data reweighting (FDW)"
@@ -125,6 +124,7 @@ class SafetyEnsemble:
         reweighting: Mapping[str, Mapping[str, float | Sequence[float]]],
         cache: str | None,
         seed: int,
+        average: bool = False,
     ) -> None:
         if kind not in KINDS:
             raise FairlabError(f"method.kind must be {', '.join(KINDS)}, not {kind}")
@@ -143,8 +143,8 @@ class SafetyEnsemble:
         self.harms = list(harms or ())
         self.subgroups: list[str] = []
         self.identities: Sequence[str] = (SUBGROUPS,)
-        self.rivals = tuple(rivals)
-        self.trainer = Trainer(kind, trees, baseline_leaf, tuple(pairing), self.rivals)
+        view = AVERAGE if average else TEXT
+        self.trainer = Trainer(kind, trees, baseline_leaf, tuple(pairing), tuple(rivals), view)
         self._combined = partial(combinations, leaf, penalty)
         self._reweighting = reweighting
         self.settings = self._settings_of(self.harms)
@@ -226,7 +226,8 @@ class SafetyEnsemble:
             for (repeat, _), of_fold in track(of_folds.items(), f"folds, {harm}", transient=True):
                 part = of_fold.part
                 setting = self.settings[harm][self._chosen(harm, ~part.test)]
-                models = {BASELINE: of_fold.baseline, DEBIASED: of_fold.debiased(setting)} | of_fold.beside(setting)
+                models = {BASELINE: of_fold.baseline} | of_fold.beside(setting)
+                models[DEBIASED] = of_fold.debiased(setting, self.trainer.view)
                 for name, model in models.items():
                     sizes = {of: len(texts) for of, texts in parts.items()}
                     rows = kept.setdefault(name, _Kept(self.harms, data.repeats, sizes))
@@ -288,7 +289,7 @@ class SafetyEnsemble:
             setting = self.settings[harm][self._chosen(harm)]
             self.sampled[harm] = models.sampled(setting.strength)
             self.models.setdefault(BASELINE, {})[harm] = models.baseline.model
-            self.models.setdefault(DEBIASED, {})[harm] = models.debiased(setting).model
+            self.models.setdefault(DEBIASED, {})[harm] = models.debiased(setting, self.trainer.view).model
 
     def measured(self, phase: str) -> Judged:
         """Return the scores of a phase's models: ``before`` for the baselines, ``after`` for the debiased models."""
@@ -325,14 +326,14 @@ class SafetyEnsemble:
 
     def export(self, folder: Path, card: str) -> Path:
         """Write the debiased models, and return the path of their description."""
-        from fairlab.methods.safety_ensemble.exported.export import save_ensemble
-        from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION
+        from fairlab.methods.safety_ensemble.exported.export import DESCRIPTION, save_ensemble
 
-        save_ensemble(self.models[DEBIASED], self.sources, folder, self.thresholds, self.identities)
+        more = (self.thresholds, self.identities, self.trainer.view == AVERAGE)
+        save_ensemble(self.models[DEBIASED], self.sources, folder, *more)
         return folder / DESCRIPTION
 
     def _views(self, texts: Sequence[SafetyText]) -> Views:
-        return seen(self.sources.score, [text.text for text in texts], self.rivals, self.identities)
+        return seen(self.sources, [text.text for text in texts], self.trainer.views, self.identities)
 
     def _choice(self, harm: str) -> dict[str, object]:
         """Return the validation results of the settings, and which settings were chosen."""

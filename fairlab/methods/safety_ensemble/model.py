@@ -31,9 +31,17 @@ class HarmModel:
     slope: float
     intercept: float
 
-    def score(self, features: Array) -> Array:
-        """Return scores (N,) in [0, 1] of source scores (N, F)."""
-        return calibrated(logits(self.pipelines, features), self.slope, self.intercept)
+    def score(self, features: Array, owner: NDArray[np.int64] | None = None) -> Array:
+        """Return scores (N,) in [0, 1] of source scores (N, F).
+
+        Args:
+            features: Source scores, (N, F), or (K, F) of the turned texts of N texts.
+            owner: Index of the text that a turned text belongs to, (K,); the logits of a text are averaged.
+        """
+        found = logits(self.pipelines, features)
+        if owner is not None:
+            found = mean_by_owner(found, owner)
+        return calibrated(found, self.slope, self.intercept)
 
     @property
     def contributions(self) -> Array | None:
@@ -46,6 +54,16 @@ def logits(pipelines: Sequence[Any], features: Array) -> Array:
     found = np.stack([_probabilities(pipeline, features) for pipeline in pipelines])
     probabilities = np.clip(found, LEAST, 1 - LEAST)
     return np.asarray((np.log(probabilities) - np.log1p(-probabilities)).mean(axis=0))
+
+
+def mean_by_owner(values: Array, owner: NDArray[np.int64]) -> Array:
+    """Return the mean (N,) of the values (K,) of each owner's texts.
+
+    Example:
+        >>> mean_by_owner(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1])).tolist()
+        [2.0, 5.0]
+    """
+    return np.asarray(np.bincount(owner, weights=values) / np.bincount(owner))
 
 
 def _probabilities(pipeline: Any, features: Array) -> Array:

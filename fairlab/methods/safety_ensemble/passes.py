@@ -25,6 +25,7 @@ from fairlab.metrics.sliced_averages import sliced_averages
 KINDS = ("forest", "boosting", "logistic")
 BASELINE, DEBIASED = "before", "after"
 SMOOTH, UNWEIGHTED, FOREST, UNDEBIASED, PAIRED = "smooth", "unweighted", "forest", "undebiased", "paired"
+ALONE = "unaveraged"
 NOTHING = Strength(0, 0, 0, 0)
 Mask = NDArray[np.bool_]
 
@@ -70,6 +71,7 @@ class Trainer:
         baseline_leaf: Minimum number of seeds in a leaf of the baseline.
         pairing: Weights of the variance penalty of the rivals; each weight makes one model.
         rivals: Further rivals: ``blind`` and ``average``.
+        view: View that the debiased model receives: the text, or the average over reference groups.
     """
 
     kind: str
@@ -77,6 +79,12 @@ class Trainer:
     baseline_leaf: int
     pairing: Sequence[float] = ()
     rivals: Sequence[str] = ()
+    view: str = TEXT
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """Return the views that some model receives."""
+        return (*self.rivals, self.view)
 
     def fitted(
         self, features: Array, truth: NDArray[np.int64], weights: Array, state: int, *, leaf: int, sets: int | None
@@ -138,9 +146,9 @@ class FoldModels:
         """Return the model of the seeds alone."""
         return self._calibrated([self._of_seeds(self.examples.views.text, self.trainer.baseline_leaf)])
 
-    def debiased(self, setting: Setting) -> Shown:
+    def debiased(self, setting: Setting, view: str = TEXT) -> Shown:
         """Return the reweighted forest of seeds and versions, combined with the regression that penalises variance."""
-        return self._calibrated([self._forest(setting.leaf, setting.strength), *self._kernel(setting.penalty)])
+        return self._calibrated([self._forest(setting.leaf, setting.strength), *self._kernel(setting.penalty)], view)
 
     def sampled(self, strength: Strength) -> Reweighted:
         """Return the result of reweighting by the baseline's sliced averages on the validation texts."""
@@ -157,8 +165,9 @@ class FoldModels:
         ``smooth`` learns labels from the seeds alone with the leaf and the amount of shrinkage of the debiased model.
         ``unweighted`` is the debiased model without reweighting, ``forest`` its forest alone, and ``undebiased`` the
         baseline combined with a regression without a variance penalty. ``paired 1`` is the regression alone with the
-        weight 1. ``blind`` is the baseline that sees no identity word. ``average`` is the baseline's mean over all
-        versions of a text, computed at inference.
+        weight 1. ``blind`` is the baseline that sees no identity word. ``average`` is the baseline's mean over a text
+        turned to the reference groups, and ``unaveraged`` the debiased model if it is otherwise averaged; all others
+        see the text as it is.
         """
         views, seeds = self.examples.views, int(self.seeds.sum())
         smooth = [self._of_seeds(views.text, setting.leaf, sets=seeds)]
@@ -174,7 +183,9 @@ class FoldModels:
         }
         found[SMOOTH] = self._calibrated(smooth)
         found |= {f"{PAIRED} {weight:g}": self._calibrated(self._kernel(weight)) for weight in self.trainer.pairing}
-        if AVERAGE in self.trainer.rivals:
+        if self.trainer.view == AVERAGE:
+            found[ALONE] = self.debiased(setting)
+        if AVERAGE in self.trainer.views:
             found[AVERAGE] = self._calibrated(self.baseline.model.pipelines, AVERAGE)
         if BLIND in self.trainer.rivals:
             assert views.blind is not None

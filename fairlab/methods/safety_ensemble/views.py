@@ -1,19 +1,22 @@
-"""Views of a text that a model can receive: the text itself, the text without identities, or all of its versions.
+"""Views of a text that a model can receive: the text itself, without identities, or turned to reference groups.
 
-Shape letters: N texts, F source scores, M versions of all texts together.
+Shape letters: N texts, F source scores, K turned texts of all of them, U of them distinct.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.methods.safety_ensemble.model import Array, HarmModel, logits
+from fairlab.methods.safety_ensemble.averaging import turned_scores
+from fairlab.methods.safety_ensemble.model import Array, HarmModel, logits, mean_by_owner
+from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.rewriting.identities import SUBGROUPS, Identities
+from fairlab.rewriting.references import References
 
 TEXT, BLIND, AVERAGE = "text", "blind", "average"
 RIVALS = (BLIND, AVERAGE)
@@ -26,34 +29,37 @@ class Views:
     Attributes:
         text: Scores of the texts, (N, F).
         blind: Scores of the texts with identity words in neutral forms, (N, F); None if no model uses them.
-        versions: Scores of the texts and of all their versions, (M, F); None if no model uses them.
-        owner: Index of the text that each version belongs to, (M,).
+        turned: Scores of the texts turned to reference groups, (U, F), each row once; None if no model uses them.
+        row: Row of each turned text, (K,).
+        owner: Index of the text that each turned text belongs to, (K,).
     """
 
     text: Array
     blind: Array | None = None
-    versions: Array | None = None
+    turned: Array | None = None
+    row: NDArray[np.int64] | None = None
     owner: NDArray[np.int64] | None = None
 
     def only(self, chosen: NDArray[np.bool_]) -> Views:
         """Return the views of some of the texts."""
         blind = None if self.blind is None else self.blind[chosen]
-        if self.versions is None or self.owner is None:
+        if self.turned is None or self.row is None or self.owner is None:
             return Views(self.text[chosen], blind)
         kept = chosen[self.owner]
-        return Views(self.text[chosen], blind, self.versions[kept], (np.cumsum(chosen) - 1)[self.owner[kept]])
+        rows, row = np.unique(self.row[kept], return_inverse=True)
+        owner = (np.cumsum(chosen) - 1)[self.owner[kept]]
+        return Views(self.text[chosen], blind, self.turned[rows], row, owner)
 
     def logits(self, pipelines: Sequence[Any], view: str) -> Array:
-        """Return mean log odds (N,) of fitted pipelines for one view, averaged over versions if there are several."""
+        """Return mean log odds (N,) of fitted pipelines for one view; of turned texts, the mean."""
         if view == BLIND:
             assert self.blind is not None
             return logits(pipelines, self.blind)
         if view == AVERAGE:
-            assert self.versions is not None
+            assert self.turned is not None
+            assert self.row is not None
             assert self.owner is not None
-            return np.asarray(
-                np.bincount(self.owner, weights=logits(pipelines, self.versions)) / np.bincount(self.owner)
-            )
+            return mean_by_owner(logits(pipelines, self.turned)[self.row], self.owner)
         return logits(pipelines, self.text)
 
 
@@ -71,28 +77,25 @@ class Shown:
 
 
 def seen(
-    score: Callable[[Sequence[str]], Array],
-    texts: Sequence[str],
-    views: Sequence[str],
-    identities: Sequence[str] = (SUBGROUPS,),
+    sources: Sources, texts: Sequence[str], views: Sequence[str], identities: Sequence[str] = (SUBGROUPS,)
 ) -> Views:
     """Return the views of texts that the models need.
 
     Args:
-        score: Function from texts to source scores (N, F).
+        sources: Sources of the scores.
         texts: Texts to view, N in number.
         views: Names of the views that are needed in addition to the text itself.
         identities: Names of the lexicons of identities.
     """
-    words = Identities(identities) if views else None
-    blind = versions = owner = None
-    if words and BLIND in views:
-        blind = score([words.blinded(text) for text in texts])
-    if words and AVERAGE in views:
-        found = [[text, *words.versions(text)] for text in texts]
-        owner = np.repeat(np.arange(len(texts)), [len(some) for some in found])
-        versions = score([version for some in found for version in some])
-    return Views(score(texts), blind, versions, owner)
+    blind = None
+    if BLIND in views:
+        words = Identities(identities)
+        blind = sources.score([words.blinded(text) for text in texts])
+    if AVERAGE in views:
+        text, turned, owner = turned_scores(sources, texts, References(identities))
+        rows, row = np.unique(turned, axis=0, return_inverse=True)  # texts of a template become one
+        return Views(text, blind, rows, row, owner)
+    return Views(sources.score(texts), blind)
 
 
 def _sigmoid(values: Array) -> Array:

@@ -12,6 +12,7 @@ import yaml
 
 from fairlab.reporting.exports.measured_model import MeasuredModel
 from fairlab.reporting.headlines import title
+from fairlab.reporting.verdicts import interval_text
 
 
 def hub_files(model: MeasuredModel) -> dict[str, str]:
@@ -23,7 +24,7 @@ def hub_files(model: MeasuredModel) -> dict[str, str]:
             dataset_id=f"fairlab/{reading.benchmark.replace('@', '.')}",
             task_id=f"{reading.subset or 'all'}_{reading.quantity}",
             value=reading.value,
-            notes=f"{title(reading)}; 95 % interval {reading.low:.4g} to {reading.high:.4g}, n {reading.n}"
+            notes=f"{title(reading)}; 95 % interval: {interval_text(model.record, reading, ' to ')}, n {reading.n}"
             + ("" if reading.ideal is None else f", ideal {reading.ideal:g}")
             + "".join(f"; {mark}" for mark in model.record.marks(reading)),
         )

@@ -36,7 +36,9 @@ class MeasuredModel:
 
     @property
     def name(self) -> str:
-        """Name of the model; a trained one has the name of its run's folder as well."""
+        """Name of the model: the run's own, or the model's, to which a trained one adds the name of its folder."""
+        if self.record.name and self.phase in ("", "after"):
+            return self.record.name
         given = model_given(self.record)
         if isinstance(given, Mapping):
             given = given.get(self.phase)
@@ -66,11 +68,12 @@ class MeasuredModel:
 
 def model_given(record: Record) -> Any:
     """Return the model that a run was given: its name, names by label of several models, or None."""
-    return (record.config.get("backbone") or {}).get("name") or record.config.get("model")
+    backbone = record.config.get("backbone")
+    return (backbone.get("name") if isinstance(backbone, dict) else backbone) or record.config.get("model")
 
 
 def name_of_file(text: str) -> str:
-    """Return a text as a part of a file's name, with ``_`` for what none should hold."""
+    """Return a text as a part of a file's name, with ``_`` instead of unsuitable characters."""
     return re.sub(r"[^\w.-]+", "_", text)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations, islice
 from pathlib import Path
+from typing import Any
 
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import without_secrets
@@ -17,6 +19,7 @@ from fairlab.record import Reading, Record
 from fairlab.reporting.changes import hover
 from fairlab.reporting.charts import Estimates, Marks, Panel, figure, small_multiples
 from fairlab.reporting.headlines import title
+from fairlab.reporting.many_runs.answers import nearest_said, no_answer, plain_value, short_choice
 from fairlab.reporting.page import (
     Block,
     Heading,
@@ -28,7 +31,6 @@ from fairlab.reporting.page import (
     Terms,
     Text,
     Verdict,
-    measured,
     page,
 )
 from fairlab.reporting.questions import by_question
@@ -40,9 +42,10 @@ from fairlab.types import FairlabError
 
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
 MOST_PLOTTED = 8
+LONGEST_LINE = 22  # letters of a line of a mark in a cell
 MOST_LINES = 40  # maximum number of settings in a panel
 FEW = 2  # maximum number of settings named in a cell; longer lists are folded
-MOST_COLUMNS = 6  # maximum number of settings and readings in a table; further readings go into another table
+MOST_COLUMNS = 5  # maximum number of settings and readings in a table; further readings go into another table
 MOST_SETTINGS = 2  # maximum number of settings with a column each; more settings share one column
 
 
@@ -99,7 +102,7 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
         Section("Not finished", [_unfinished(records, unread)]),
     ]
     content = [
-        {"settings": c.settings, "seeds": c.seeds, "readings": {key: asdict(p) for key, p in c.points.items()}}
+        {"settings": c.settings, "seeds": c.seeds, "readings": {key: _plain(p) for key, p in c.points.items()}}
         for c in choices
     ]
     write_whole(folder / "report.json", json.dumps(content, indent=1) + "\n")
@@ -108,6 +111,11 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
     made = page(f"fairlab: sweep {folder.name}", f"Sweep {folder.name}", lead, sections)
     write_whole(path, without_secrets(made))
     return path
+
+
+def _plain(point: Point) -> dict[str, Any]:
+    """Return a point for JSON, which has no nan: null for a bound that does not exist."""
+    return {name: None if value != value else value for name, value in asdict(point).items()}
 
 
 def _ordered(choices: Sequence[Choice]) -> Sequence[Choice]:
@@ -135,14 +143,11 @@ def _lead(
     done = sum(record.status == "finished" for record in records)
     repeated = sum(choice.repeated for choice in choices)
     again = f" {repeated} of them do what another does with the same seed; the last counts." if repeated else ""
-    lines = [f"Best by validation{_told(one.of, ' of ')}: {_told(one.settings)}." for one in chosen]
-    for key, name in titles.items():
-        if found := best(choices, key):
-            first, alike = found
-            point = first.points[key]
-            value = f"{_short(first)} with {point.value:.4g} [{point.low:.4g}, {point.high:.4g}]"
-            others = f"; the intervals of {len(alike)} more overlap it" if alike else ", and no other interval overlaps"
-            lines.append(f"{name}: nearest to {point.ideal:g} is {value}{others}.")
+    lines = [f"{done} of {len(records)} runs finished.{again}"]
+    lines += [f"Best by validation{_told(one.of, ' of ')}: {_told(one.settings)}." for one in chosen]
+    found = [nearest_said(choices, key, name) for key, name in titles.items()]
+    answers = [sentence for sentence in found if sentence]
+    lines += answers[1:]
     notes = Counter(
         text
         for record in records
@@ -156,7 +161,7 @@ def _lead(
         else []
     )
     return [
-        Verdict(f"{done} of {len(records)} runs finished.{again}", lines),
+        Verdict(answers[0] if answers else no_answer(choices), lines),
         *heed,
         Text(
             "Values are means over seeds with 95 % intervals over items and seeds together; in small type, intervals "
@@ -170,7 +175,8 @@ def _lead(
 def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> list[Block]:
     """Return readings by question and choice of settings, with a few columns per table."""
     settings = list(choices[0].settings) if choices else []
-    settings = settings if len(settings) <= MOST_SETTINGS else ["settings"]
+    called = any(choice.called for choice in choices)
+    settings = settings if len(settings) <= MOST_SETTINGS and not called else ["settings"]
     tops = {key: best(choices, key) for key in titles}
     blocks: list[Block] = []
     for question, keys in by_question(titles, shown.__getitem__).items():
@@ -198,7 +204,8 @@ def _chunks(keys: Sequence[str], most: int) -> Iterator[Sequence[str]]:
 def _row(
     choice: Choice, settings: Sequence[str], keys: Sequence[str], tops: Mapping[str, tuple[Choice, list[Choice]] | None]
 ) -> Row:
-    named = list(choice.settings.values()) if list(choice.settings) == settings else [_short(choice)]
+    own = list(choice.settings) == settings and not choice.called
+    named = [plain_value(key, value) for key, value in choice.settings.items()] if own else [short_choice(choice)]
     cells: list[PageCell | str] = [*named, ", ".join(map(str, choice.seeds))]
     for key in keys:
         top = tops[key]
@@ -209,17 +216,11 @@ def _row(
 
 def _shown(point: Point, *, nearest: bool = False) -> PageCell:
     sign, tone = ("▲ ", "better") if nearest else ("", "")
-    interval = f"[{point.low:.4g}, {point.high:.4g}]"
+    said = [point.interval] if point.interval else []
     if point.over_seeds is not None:
-        interval += f"\nseeds alone [{point.over_seeds[0]:.4g}, {point.over_seeds[1]:.4g}]"
-    interval += "".join(f"\n({mark})" for mark in point.marks)
-    return PageCell(f"{sign}{point.value:.4g}", interval, tone=tone)
-
-
-def _short(choice: Choice) -> str:
-    """Return the settings as overrides, without those that keep their default."""
-    said = {key: value for key, value in choice.settings.items() if value not in ("default", "none")}
-    return " ".join(f"{key}={value}" for key, value in said.items()) or choice.name
+        said.append(f"seeds alone\n[{point.over_seeds[0]:.4g}, {point.over_seeds[1]:.4g}]")
+    said += [line for mark in point.marks for line in textwrap.wrap(f"({mark})", LONGEST_LINE)]
+    return PageCell(f"{sign}{point.value:.4g}", "\n".join(said), tone=tone)
 
 
 def _told(settings: Mapping[str, str], before: str = "") -> str:
@@ -256,17 +257,19 @@ def _nearest(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mappin
         if found := best(choices, key):
             first, alike = found
             point = first.points[key]
-            names = ", ".join(map(_short, alike))
+            names = ", ".join(map(short_choice, alike))
             told = PageCell(f"{len(alike)} others", folded=names) if len(alike) > FEW else names or "none"
-            value = measured(point.value, point.low, point.high)
-            rows.append([PageCell(name, hover=hover(shown[key])), f"{point.ideal:.4g}", _short(first), value, told])
+            value = PageCell(f"{point.value:.4g}", point.interval)
+            rows.append(
+                [PageCell(name, hover=hover(shown[key])), f"{point.ideal:.4g}", short_choice(first), value, told]
+            )
     if not rows:
         return Section("Nearest to the ideal value", [Text("No reading has an ideal value.")])
     note = (
         "The settings whose mean is nearest to the ideal value. The best of many settings is also lucky: it cannot "
         "be distinguished from the ones in the last column."
     )
-    header = ["what was measured", "ideal", "nearest settings", "value", "settings whose interval overlaps"]
+    header = ["what was measured", "ideal", "nearest settings", "value", "settings not told apart from it"]
     return Section("Nearest to the ideal value", [PageTable(header, rows), Text(note, "note")])
 
 
@@ -293,7 +296,7 @@ def _line(name: str, of_line: Sequence[Choice], setting: str, key: str, colour: 
     points = [choice.points[key] for choice in having]
     x = [float(choice.settings[setting]) for choice in having]
     low, high = [point.low for point in points], [point.high for point in points]
-    return Marks(name, x, [point.value for point in points], "both", colour, low, high, list(map(_short, having)))
+    return Marks(name, x, [point.value for point in points], "both", colour, low, high, list(map(short_choice, having)))
 
 
 def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
@@ -307,7 +310,7 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section
     for pair in pairs:
         points = [(choice.points[pair[0]].distance, choice.points[pair[1]].distance) for choice in choices]
         front = trade_off_front(points)
-        names = [_short(choice) for choice in choices]
+        names = [short_choice(choice) for choice in choices]
         x, y = zip(*points, strict=True)
         x_front, y_front = [x[k] for k in front], [y[k] for k in front]
         marks = [
@@ -344,7 +347,7 @@ def _side_by_side(choices: Sequence[Choice], titles: Mapping[str, str]) -> Secti
         points = [choice.points[key] for choice in having]
         if len(having) > 1:
             values, low, high = ([getattr(one, part) for one in points] for part in ("value", "low", "high"))
-            panels.append(Estimates(name, list(map(_short, having)), values, low, high, points[0].ideal))
+            panels.append(Estimates(name, list(map(short_choice, having)), values, low, high, points[0].ideal))
     if not panels:
         return None
     note = "Means with their 95 % intervals; dashed: the ideal value."

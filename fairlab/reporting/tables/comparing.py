@@ -53,8 +53,9 @@ class Side:
 
     @property
     def name(self) -> str:
-        """Folder of the run, with the model's label if it has one."""
-        return f"{self.record.folder} ({self.phase})" if self.phase else str(self.record.folder)
+        """Name of the run or its folder, with the model's label if it has one."""
+        name = self.record.name or str(self.record.folder)
+        return f"{name} ({self.phase})" if self.phase else name
 
 
 def place_of(reading: Reading) -> Place:

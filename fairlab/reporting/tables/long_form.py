@@ -71,6 +71,7 @@ def write_long_form(records: Sequence[Record], path: Path) -> None:
     if path.suffix not in (".csv", ".parquet"):
         raise FairlabError(f"{path} has no ending that says its kind; give a name that ends in .csv or .parquet")
     table = long_form(records)
+    path.parent.mkdir(parents=True, exist_ok=True)
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
         if path.suffix == ".csv":
             _escaped(table).to_csv(temporary, index=False)

@@ -65,4 +65,5 @@ def failed_models(record: Record) -> dict[str, list[str]]:
 
 def said_of_training(record: Record) -> list[str]:
     """Return warnings about a run's training that qualify its changes; empty if the training is sound."""
-    return list(dict.fromkeys(note.text for note in record.notes if note.benchmark == TRAINING))
+    notes = [note for note in record.notes if note.benchmark == TRAINING and note.mark != SAYS_NOTHING]
+    return list(dict.fromkeys(note.text for note in notes))

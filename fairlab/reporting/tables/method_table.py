@@ -16,6 +16,7 @@ of a version other than the current one are marked.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -24,21 +25,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.benchmarks.versions import definition, outdated
+from fairlab.benchmarks.versions import definition
 from fairlab.checks.escapes import frame_of
 from fairlab.metrics.bootstrap import two_sided_p
-from fairlab.metrics.significance import holm
+from fairlab.metrics.significance import ALPHA, holm
 from fairlab.record import DATA, Reading, Record
+from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.tables.comparing import Place, Side, sides_of
-from fairlab.reporting.tables.grouping import identity, settings_of
-from fairlab.reporting.tables.marks import marked, marks_with_counts
+from fairlab.reporting.tables.grouping import COLLAPSED, identity, is_spoiled, settings_of
+from fairlab.reporting.tables.marks import marked, marks_of_runs
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # pandas takes a second to import
     import pandas
 
-ALPHA = 0.05
 NOTE = (
     "Mean ± standard deviation over seeds (number of seeds). Bold: the best, if it differs beyond chance from every "
     "other method, over items and seeds (p < 0.05, adjusted by Holm's method for all pairs of the column)."
@@ -54,7 +55,7 @@ class Measured:
         draws: Bootstrap draws (2,000,) by seed, for the runs that have stored them.
         reading: Reading of the first seed, for its unit, ideal value and number of items.
         versions: Versions of the benchmark's definition by which its seeds were measured.
-        marks: Warnings shown with the value: that its version is not the current one.
+        marks: Warnings shown with the value, such as that the method did not train, and for how many of the seeds.
     """
 
     values: dict[int | None, float]
@@ -101,8 +102,17 @@ class MethodTable:
     titles: dict[Place, str]
 
     def best(self, place: Place) -> str | None:
-        """Return the method nearest to the ideal value if it differs beyond chance from every other; else None."""
+        """Return the method nearest to the ideal value if it differs beyond chance from every other; else None.
+
+        Methods that did not train, or whose gap fell by collapse alone, do not count.
+
+        Raises:
+            FairlabError: ``place`` is no tuple of benchmark, subset and quantity.
+        """
+        if not isinstance(place, tuple):
+            raise FairlabError(f"a reading is named by benchmark, subset and quantity, not by a {type(place).__name__}")
         having = {name: row[place] for name, row in self.cells.items() if place in row}
+        having = {name: cell for name, cell in having.items() if not is_spoiled(cell.marks)}
         if len(having) < 2 or any(math.isnan(cell.distance) for cell in having.values()):
             return None
         first = min(having, key=lambda name: having[name].distance)
@@ -178,13 +188,18 @@ def method_table(records: Sequence[Record], readings: Sequence[str] | None = Non
         raise FairlabError(f"none of the {len(records)} runs has finished; let one come to its end")
     grouped: dict[tuple[str, ...], dict[int | None, Side]] = {}
     names: dict[tuple[str, ...], str] = {}
+    own: dict[tuple[str, ...], str] = {}
     for record, settings in zip(done, settings_of(done), strict=True):
         for side in sides_of(record):
             label = "" if side.phase == "after" else side.phase
             key = (label, *(f"{name}={value}" for name, value in sorted(identity(record).items())))
             grouped.setdefault(key, {})[record.config.get("seed")] = side
-            names[key] = " ".join([*([label] if label else []), *(f"{k}={v}" for k, v in settings.items())]) or "model"
+            said = [f"{k}={v}" for k, v in settings.items()]
+            own[key] = " ".join([label] * bool(label) + said) or "model"
+            names[key] = " ".join(filter(None, [label, record.name])) if record.name else own[key]
     places = wanted([side for by_seed in grouped.values() for side in by_seed.values()], readings)
+    several = Counter(names.values())
+    names = {key: name if several[name] == 1 else own[key] for key, name in names.items()}
     cells = {names[key]: measured_row(by_seed, places) for key, by_seed in grouped.items()}
     tested = {place: pairwise({n: row[place] for n, row in cells.items() if place in row}) for place in places}
     return MethodTable(cells, tested, {place: "/".join(place) for place in places})
@@ -209,11 +224,11 @@ def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]
 
 
 def measured_row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) -> dict[Place, Measured]:
-    """Return what one method's runs measured, by reading.
+    """Return the measurements of one method's runs, by reading.
 
     Args:
         by_seed: Model of each seed.
-        places: Readings to return, where a run has them.
+        places: Readings to return, if a run has them.
     """
     row = {}
     for place in places:
@@ -223,7 +238,9 @@ def measured_row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) ->
             values = {seed: side.readings[place].value for seed, side in having.items()}
             draws = {seed: side.draws[place] for seed, side in having.items() if place in side.draws}
             versions = frozenset(map(definition, readings))
-            marks = marks_with_counts(filter(None, map(outdated, readings)), len(readings))
+            found = [(side.record, side.readings[place]) for side in having.values()]
+            collapsed = any(reading.key in collapsed_readings(record) for record, reading in found)
+            marks = marks_of_runs(found) + (COLLAPSED,) * collapsed
             row[place] = Measured(values, draws, readings[0], versions, marks)
     return row
 

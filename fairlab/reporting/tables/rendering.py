@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairlab.types import FairlabError
+
 ESCAPED = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -28,6 +30,9 @@ class Printed:
 
     text: str
     bold: bool = False
+
+
+LONGEST_NAME, NARROW = 30, r"p{0.3\linewidth}"  # characters of a row's name on one line, else a column that breaks it
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[Printed]]) -> str:
@@ -59,8 +64,14 @@ def latex(
         rows: Entries of each row, one per column.
         caption: Caption above the table; empty leaves it out.
         note: Note below the table in small type; empty leaves it out.
-        width: Number of characters after which the names of columns are broken; 0 for never.
+        width: Number of characters after which the names of columns are broken, and long names of rows; 0 for never.
+
+    Raises:
+        FairlabError: The caption is no text.
     """
+    if not isinstance(caption, str):
+        raise FairlabError(f"caption must be a text, not a {type(caption).__name__}")
+    long = width and max((len(row[0].text) for row in rows), default=0) > LONGEST_NAME
     lines = [" & ".join(_stacked(name, width) for name in header), *(" & ".join(map(_set, row)) for row in rows)]
     return "\n".join(
         [
@@ -69,7 +80,7 @@ def latex(
             r"\centering",
             *([r"\footnotesize\setlength{\tabcolsep}{3pt}"] if width else []),
             *([rf"\caption{{{escaped(caption)}}}"] if caption else []),
-            rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
+            rf"\begin{{tabular}}{{{NARROW if long else 'l'}{'r' * (len(header) - 1)}}}",
             r"\toprule",
             rf"{lines[0]} \\",
             r"\midrule",

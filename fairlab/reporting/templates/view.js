@@ -53,6 +53,17 @@
     return left.sort(order);
   }
 
+  // The run nearest to the ideal value, if its interval overlaps no other; null if it cannot be told apart.
+  function apart(places, column) {
+    const numbers = (place) => runs[place].values[column];
+    const away = (place) => distance(numbers(place)[0], termOf(column).ideal);
+    const sound = places.filter((place) => !runs[place].spoiled.includes(column));
+    const first = sound.reduce((found, place) => (found === null || away(place) < away(found) ? place : found), null);
+    if (first === null || numbers(first)[1] === null) return null;
+    const overlaps = (place) => numbers(place)[1] === null || (numbers(place)[1] <= numbers(first)[2] && numbers(place)[2] >= numbers(first)[1]);
+    return places.some((place) => place !== first && overlaps(place)) ? null : first;
+  }
+
   function drawRuns() {
     const left = shown();
     const last = Math.max(0, Math.ceil(left.length / PER_PAGE) - 1);
@@ -61,8 +72,7 @@
     const best = new Map();
     for (const column of columns.filter((name) => !PLAIN.includes(name) && termOf(name).ideal !== null)) {
       const having = left.filter((place) => runs[place].values[column]);
-      const nearest = Math.min(...having.map((place) => distance(runs[place].values[column][0], termOf(column).ideal)));
-      best.set(column, nearest);
+      best.set(column, apart(having, column));
     }
     const head = make("tr", {}, make("th", {}, ""), ...columns.map(heading));
     const rows = left.slice(state.page * PER_PAGE, (state.page + 1) * PER_PAGE).map((place) => row(place, columns, best));
@@ -100,7 +110,7 @@
       if (PLAIN.includes(column)) return make("td", { class: column === "seed" ? "number" : "wide" }, run[column] === null ? "" : String(run[column]));
       const value = run.values[column];
       if (!value) return make("td");
-      const nearest = best.has(column) && distance(value[0], termOf(column).ideal) === best.get(column);
+      const nearest = best.has(column) && best.get(column) === place;
       return make("td", { class: nearest ? "number better" : "number" }, `${nearest ? "▲ " : ""}${number(value[0])}`, make("small", {}, interval(value[1], value[2])));
     });
     return make("tr", { "data-run": place, class: state.picked.includes(place) ? "picked" : null }, make("td", {}, box), ...cells);

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,11 +18,12 @@ from typing import Any
 
 from fairlab.checks.redaction import without_secrets
 from fairlab.record import Comparison, Note, Reading, Record
+from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.headlines import key, meaning, title
 from fairlab.reporting.page import templates
 from fairlab.reporting.questions import question, shifts
-from fairlab.reporting.tables.grouping import NO_SETTING, records_below
-from fairlab.reporting.tables.marks import version_notes
+from fairlab.reporting.tables.grouping import NO_SETTING, is_spoiled, records_below
+from fairlab.reporting.tables.marks import marks_beside, version_notes
 from fairlab.reporting.tables.tool_records import results_file
 from fairlab.reporting.verdicts import corrected_interval
 from fairlab.reporting.view.items import ScoredItems, items_of
@@ -76,14 +78,15 @@ class Browser:
 
     def _run(self, record: Record, name: str) -> dict[str, Any]:
         """Return a run's row of the table: its description, and its headline readings by place among the terms."""
-        config = record.config
-        values = {}
+        config, collapsed = record.config, collapsed_readings(record)
+        values, spoiled = {}, []
         for reading in record.readings:
             place = self._term(reading)
             if reading.headline and reading.phase != "before":
-                values[f"{place}:{'' if reading.phase in ('', 'after') else reading.phase}"] = _numbers(
-                    reading.value, *corrected_interval(record, reading)
-                )
+                column = f"{place}:{'' if reading.phase in ('', 'after') else reading.phase}"
+                values[column] = _numbers(reading.value, *corrected_interval(record, reading))
+                if reading.key in collapsed or is_spoiled(marks_beside(record, reading)):
+                    spoiled.append(column)
         notes = list(dict.fromkeys(f"{note.benchmark}: {note.text}" for note in _notes(record) if not note.item))
         return {
             "name": name,
@@ -94,6 +97,7 @@ class Browser:
             "status": record.status + (f": {record.reason}" if record.reason else ""),
             "notes": notes,
             "values": values,
+            "spoiled": spoiled,
         }
 
     def _term(self, named: Reading | Comparison) -> int:
@@ -128,14 +132,18 @@ def browse(folders: Sequence[Path]) -> Browser:
         found = records_below(folder)
         records += found
         above = f"{folder.name}/" if len(folders) > 1 else ""
-        names += [f"{above}{_name(record, folder)}" for record in found]
+        called = Counter(record.name for record in found)
+        names += [f"{above}{_name(record, folder, alone=called[record.name] == 1)}" for record in found]
     return Browser(records, [folders[0].resolve().name if name == "." else name for name in names])
 
 
-def _name(record: Record, folder: Path) -> str:
-    """Return a run's place below the folder; of a single file, its name."""
+def _name(record: Record, folder: Path, *, alone: bool) -> str:
+    """Return a run's own name, with its place if it is not ``alone``; else its place, or the name of a single file."""
     place = record.folder.relative_to(folder)
-    return folder.name if str(place) == "." and results_file(record) else str(place)
+    shown = folder.name if str(place) == "." and results_file(record) else str(place)
+    if record.name:
+        return record.name if alone else f"{record.name} ({shown})"
+    return shown
 
 
 def view_page(browser: Browser, *, served: bool) -> str:

@@ -1,4 +1,4 @@
-"""What a prompt for groups asks: the form of the answer, its task, and its examples."""
+"""Prompt for groups: the form of the answer, its task, and its examples."""
 
 from __future__ import annotations
 

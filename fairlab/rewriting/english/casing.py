@@ -205,7 +205,7 @@ def _is_name(word: str, text: str, end: int) -> bool:
     known = find_name(word)
     if known is None or known.other_sense == "rarely":
         return False
-    if not known.other_sense or not is_known(word):
+    if not known.other_sense or not (known.other_sense == "place" or is_known(word)):
         return True
     following = _WORD.match(text, end + 1)
     if following is None or text[end] != " ":

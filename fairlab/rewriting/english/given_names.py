@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.people import is_role
+from fairlab.text.folding import fold
 
 # A name after one of these is a surname ("Mr. James"), unless another follows ("Mr. James Smith").
 BEFORE_SURNAMES = frozenset(
@@ -54,6 +55,22 @@ _BEFORE_THINGS = frozenset(
 )
 _STORMS = frozenset("hurricane cyclone typhoon storm".split())
 _ARTICLES = frozenset(("the", "a", "an"))
+# Second parts of English double names, which are no surnames: *Mary Ann*, *Billy Joe*.
+_SECOND_NAMES = frozenset(
+    "ann anne anna jane lou kate beth ellen jo mae sue louise margaret elizabeth marie bob joe jim".split()
+)
+_SPANISH_SECOND_NAMES = frozenset(
+    """
+    alberto alejandra alejandro andres angel antonio carlos carmen cristina eduardo elena enrique fernanda fernando
+    francisco guadalupe ignacio isabel javier jesus jose laura lucia luis luisa manuel maria miguel pablo paula rafael
+    ramon ricardo roberto teresa
+    """.split()
+)
+# After a word that is usually something else, these show that it is a first name.
+SAYING = frozenset("said was is had has s would says asked".split())
+# Words in small letters before a name that tell something of it.
+_TELLING = _ARTICLES | _STORMS | BEFORE_SURNAMES | BEFORE_FIRST_NAMES
+_NOT_BEFORE_SURNAMES = _TELLING | _NO_NAMES | _BEFORE_THINGS
 _NAME_PAIR = re.compile(r"\b([^\W\d_a-z]\w+)(?: [A-Z]\.)?(?= ([^\W\d_a-z]\w+))")
 _JOINED_BEFORE = re.compile(r"(?<![\w-])([^\W\d_a-z]\w*)-$")
 _SECOND = re.compile(r" ([^\W\d_a-z]\w+)(?![\w-])")
@@ -146,6 +163,24 @@ def is_first_name(beside: Neighbours, *, other_sense: bool, before_is_first: boo
     return beside.precedes_name or not other_sense
 
 
+def is_plainly_first_name(beside: Neighbours, *, other_sense: bool) -> bool | None:
+    """Return the result of :func:`is_first_name` for usual neighbours of a name, at little cost; None for others."""
+    before, gap_before, after, gap_after = beside
+    named = after[:1].isupper() and gap_after == " "
+    if before and gap_before in (" ", ". ", "."):
+        if before[:1].isupper():  # a surname, perhaps
+            special = gap_before != " " or named or after in PARTICLES or before.casefold() in _NOT_BEFORE_SURNAMES
+            return None if special or _is_role_or_origin(before) else False
+        if before in _TELLING or len(before) == 1:
+            return None
+    if named:
+        after = after.casefold()
+        return after not in PLACES and (not other_sense or after not in _NO_NAMES)
+    if not other_sense:
+        return True
+    return None if after.lower() in SAYING or after in PARTICLES else False
+
+
 def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the start and end of a first name, including one joined by a hyphen, *Jean-Luc*, or a Spanish second one.
 
@@ -165,12 +200,13 @@ def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=20_000)
 def is_double_name(first: str, second: str) -> bool:
-    """Return whether two listed names one after the other are a Spanish first name: *José Luis*, *María José*."""
-    one = find_name(first)
-    if one is None or not (one.race == "hispanic" or one.name == "Maria"):
+    """Return whether two listed names one after the other are one first name: *José Luis*, *Ana María*, *Mary Ann*."""
+    one, other = find_name(first), find_name(second)
+    if one is None or other is None or one.other_sense in ("place", "rarely"):
         return False
-    other = find_name(second)
-    return other is not None and not other.other_sense and (other.race == "hispanic" or other.name == "Maria")
+    if fold(second) in _SECOND_NAMES:
+        return one.gender == other.gender
+    return fold(second) in _SPANISH_SECOND_NAMES and (one.race == "hispanic" or not one.other_sense)
 
 
 def last_names(text: str, *, whole: bool = False) -> set[str]:

@@ -14,9 +14,11 @@ from fairlab.rewriting.english.casing import may_be_read_in_another_case, read_c
 from fairlab.rewriting.english.edits import recase
 from fairlab.rewriting.english.given_names import (
     BEFORE_FIRST_NAMES,
+    SAYING,
     Neighbours,
     is_double_name,
     is_first_name,
+    is_plainly_first_name,
     whole_name,
     without_role,
 )
@@ -36,14 +38,15 @@ from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import fold
-from fairlab.text.view import Edit, View, is_plain, may_join_words
+from fairlab.text.view import Edit, View, is_bare, is_plain, may_join_words
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
 _Table = tuple[dict[str, Action], frozenset[str]]  # actions by word, and the words that change
 _BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
 _JOINING = frozenset("-'’")
-_AFTER_NAMES = frozenset("said was is had has s would says asked".split())
+_ARTICLES = frozenset(("a", "an", "A", "An"))
+_SUBJECTS = frozenset("he she they i you we who".split())
 _BE = frozenset("is was are were be been being am s re".split())
 
 
@@ -100,8 +103,9 @@ class LexicalRules:
             return text
         if text.islower() and text.isascii() and self.capitalised.isdisjoint(words) and is_plain(text):
             return self._run_read(text, words, None, table, target, source).lower()
-        if is_plain(text) and not may_be_read_in_another_case(text):
-            return self._run_read(text, words, None, table, target, source)
+        bare = is_bare(text)
+        if (bare or is_plain(text)) and not may_be_read_in_another_case(text):
+            return self._run_read(text, words, None, table, target, source, bare)
         view = read_cased(text)
         return self._run_read(view.text, split_words(view.text), view, table, target, source)
 
@@ -113,6 +117,7 @@ class LexicalRules:
         listed: Mapping[str, Action],
         target: str,
         source: str | None,
+        bare: bool = False,
     ) -> str:
         """Return the original form of a text as it is read, rewritten; no view means that it is read unchanged."""
         table = listed if text.isascii() or all(map(str.isascii, words)) else WithAccents(listed)
@@ -128,7 +133,7 @@ class LexicalRules:
                 or any(is_people(word.lower()) for word in pieces[: hits[0] : 2])
             ):
                 hits = others
-        kept = protected_spans(text, quotations=self.keep_quotations)
+        kept = [] if bare else protected_spans(text, quotations=self.keep_quotations)
         spans = piece_spans(pieces) if kept or (view and not view.is_unchanged) else []
         if kept:
             hits = [place for place in hits if not any(start <= spans[place][0] < end for start, end in kept)]
@@ -150,12 +155,22 @@ class LexicalRules:
         )
 
 
+class _Words:
+    """Case-folded words of a text; one joined string is made faster than a set, and asked once or twice."""
+
+    def __init__(self, pieces: list[str]) -> None:
+        self.words = "\0".join(("", *pieces[::2], "")).casefold()
+
+    def __contains__(self, word: object) -> bool:
+        return f"\0{word}\0" in self.words
+
+
 class _Work:
     """State of one text that is rewritten in place."""
 
     def __init__(self, rules: LexicalRules, pieces: list[str], target: str, source: str | None = None) -> None:
         self.rules, self.pieces, self.target, self.source = rules, pieces, target, source
-        self.taken: set[str] | None = None  # words that no new name may equal; collected at the first name
+        self.taken: _Words | None = None  # words that no new name may equal; collected at the first name
 
     def word(self, place: int) -> str:
         """Return the word at an even index, or the separator at an odd one; an empty string beyond the ends."""
@@ -180,7 +195,7 @@ class _Work:
         if action.kind == "longer":
             return self._longer(place) is not None
         joined = "-" in (self.gap(place - 1), self.gap(place + 1))
-        return action.kind != "name" or joined or self._is_first_name(place)
+        return action.kind != "name" or joined or self._is_first_name(place, action)
 
     def turn(self, place: int, action: Action) -> None:
         """Apply one change if the word is used in the relevant sense."""
@@ -191,22 +206,23 @@ class _Work:
             kind = kind.removeprefix("longer").strip()
         if not kind or kind == "same":
             return
-        if self.gap(place - 1) in _JOINING or self.gap(place + 1) in _JOINING:
+        pieces = self.pieces
+        if (place and pieces[place - 1] in _JOINING) or (place < len(pieces) - 1 and pieces[place + 1] in _JOINING):
             joined = kind == "name" and self._joined_name(place)
             if not joined and self.in_compound(place):
                 return
-        if kind == "plain":
-            self.pieces[place] = action.new
+        if kind == "name":
+            self._turn_name(place, action)
+        elif kind == "plain":
+            pieces[place] = action.new
         elif kind == "ambiguous":
             self._turn_ambiguous(place, action)
         elif kind == "subject":
-            agree(self.pieces, place, third_person=action.sense.attribute != NEUTRAL)
-            self.pieces[place] = action.new
-        elif kind == "name":
-            self._turn_name(place, action)
+            agree(pieces, place, third_person=action.sense.attribute != NEUTRAL)
+            pieces[place] = action.new
         elif kind == "title":
             if action.new not in ("Dame", "Sir") or self.beside(place).precedes_name:
-                self.pieces[place] = action.new
+                pieces[place] = action.new
         elif self._stands(place, action.sense):
             self._put(place, place, self._in_context(place, action))
 
@@ -256,12 +272,12 @@ class _Work:
 
     def _longer(self, place: int) -> tuple[int, Sense] | None:
         """Return the last place and the sense of the multi-word term that begins here, or None."""
+        following = fold(self.word(place + 2))
         for words, term in self.rules.longer[fold(self.pieces[place])]:
-            last = place + 2 * len(words) - 2
-            if last < len(self.pieces) and all(
-                fold(self.word(place + 2 * number)) == word for number, word in enumerate(words)
+            if words[1] == following and all(
+                fold(self.word(place + 2 * number)) == word for number, word in enumerate(words[2:], start=2)
             ):
-                return last, self.rules.vocabulary.senses[term][0]
+                return place + 2 * len(words) - 2, self.rules.vocabulary.senses[term][0]
         return None
 
     def _joined_name(self, place: int) -> bool:
@@ -280,42 +296,49 @@ class _Work:
         return before or after
 
     def _turn_name(self, place: int, action: Action) -> None:
-        if not self._is_first_name(place):
+        if not self._is_first_name(place, action):
             return
         found, vocabulary = self.pieces[place], self.rules.vocabulary
         if self.taken is None:
-            self.taken = set(map(str.casefold, self.pieces[::2]))
+            self.taken = _Words(self.pieces)
         target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
-        taken = self.taken if action.sense.entry is None else set()  # a row of the lexicon is reversible
+        taken = self.taken if action.sense.entry is None else ()  # a row of the lexicon is reversible
         new = vocabulary.name(found, action.sense, target, taken)
         second = self.word(place + 2) if self.gap(place + 1) == " " else ""
         last = place + 2 if second[:1].isupper() and is_double_name(found, second) else place
         self._put(place, last, new.upper() if len(found) > 1 and found.isupper() else new)
 
-    def _is_first_name(self, place: int) -> bool:
+    def _is_first_name(self, place: int, action: Action) -> bool:
         """Return whether a listed name is a first name here."""
-        vocabulary = self.rules.vocabulary
-        beside = self.beside(place)
+        beside, vocabulary = self.beside(place), self.rules.vocabulary
+        plainly = None if "-" in self.pieces[place] else is_plainly_first_name(beside, other_sense=action.other_sense)
+        if plainly is not None:
+            return plainly
         if beside.precedes_place:
             return False
         known = vocabulary.names.get(fold(self.pieces[place]))
         other = known.other_sense if known else ""
-        if other in ("surname", "word") and beside.before and beside.after.lower() in _AFTER_NAMES:
+        is_usual = other == "word" or (other == "surname" and known is not None and known.is_counted)
+        if is_usual and beside.before and beside.after.lower() in SAYING:
             other = other if PARAGRAPH in beside.gap_before else ""
-        beside = without_role(beside)
-        listed = beside.follows_name and self._is_listed_name(beside.before)
+        listed = (beside := without_role(beside)).follows_name and self._is_listed_name(beside.before)
         return is_first_name(beside, other_sense=other != "", before_is_first=listed)
 
     def _is_listed_name(self, word: str) -> bool:
         """Return whether a word is listed as a first name of the axis, or used before one."""
-        folded = word.casefold()
-        return folded in BEFORE_FIRST_NAMES or any(
-            sense.pos == "name" for sense in self.rules.vocabulary.senses.get(folded, [])
-        )
+        named = any(sense.pos == "name" for sense in self.rules.vocabulary.senses.get(word.casefold(), []))
+        return named or word.casefold() in BEFORE_FIRST_NAMES
 
     def beside(self, place: int) -> Neighbours:
         """Return the words before and after an index."""
-        return Neighbours(self.word(place - 2), self.gap(place - 1), self.word(place + 2), self.gap(place + 1))
+        pieces = self.pieces
+        before, gap_before = pieces[place - 2 : place] if place else ("", "")
+        if not gap_before and place > 3:  # empty: a part of a name that has been joined to it
+            before, gap_before = pieces[place - 4 : place - 2]
+        gap_after, after = pieces[place + 1 : place + 3] if place + 2 < len(pieces) else ("", "")
+        if not gap_after and place + 4 < len(pieces):
+            gap_after, after = pieces[place + 3 : place + 5]
+        return Neighbours(before, gap_before, after, gap_after)
 
     def _stands(self, place: int, sense: Sense) -> bool:
         """Return whether a noun or adjective is used in the relevant sense here."""
@@ -342,10 +365,7 @@ class _Work:
         ):
             return True
         if before in _BE and self.gap(place + 1) != " ":
-            return self.word(place - 4).lower() in ("he", "she", "they", "i", "you", "we", "who") or before in (
-                "am",
-                "re",
-            )
+            return before in ("am", "re") or self.word(place - 4).lower() in _SUBJECTS
         return sense.pos == "noun" and found[:1].isupper() and found.endswith("s")
 
     def _put(self, first: int, last: int, new: str) -> None:
@@ -354,10 +374,10 @@ class _Work:
         found = pieces[last]
         if not new:
             new = self._dropped(first, last)
-        for place in range(first, last + 1):
-            pieces[place] = ""
+        if first != last:
+            pieces[first : last + 1] = [""] * (last + 1 - first)
         pieces[first] = new
-        after = self.gap(last + 1)
+        after = pieces[last + 1] if last + 1 < len(pieces) else ""
         if after[:1] in ("'", "’") and new:
             if after in ("'", "’") and self.word(last + 2) == "s":
                 ending = possessive(new, after + "s")
@@ -365,7 +385,7 @@ class _Work:
                     pieces[last + 2] = ""
             elif found.endswith("s") and not new.endswith("s") and after[1:2] in ("", " "):
                 pieces[last + 1] = after[0] + "s" + after[1:]
-        if first >= 2 and pieces[first - 1] == " " and pieces[first - 2] in ("a", "an", "A", "An"):
+        if first >= 2 and pieces[first - 2] in _ARTICLES and pieces[first - 1] == " ":
             sounding = new.split(" ")[0].split("-")[0] or self.word(last + 2)
             pieces[first - 2] = match_case(pieces[first - 2], article(sounding))
 

@@ -21,6 +21,7 @@ class Action(NamedTuple):
     new: str
     sense: Sense
     neutral: bool = False  # a neutral form of one word that is converted back to an attribute
+    other_sense: bool = False  # a first name that is something else more often
 
 
 class Actions:
@@ -51,7 +52,9 @@ class Actions:
                 action = self._action(surface, sense, target)
                 if action is not None and (surface not in table or table[surface].kind == "longer"):
                     kind = f"longer {action.kind}" if term in self.longer else action.kind
-                    table[surface] = action._replace(kind=kind, neutral=sense.attribute == NEUTRAL)
+                    known = self.vocabulary.names.get(term) if sense.pos == "name" else None
+                    other = bool(known and known.other_sense)
+                    table[surface] = action._replace(kind=kind, neutral=sense.attribute == NEUTRAL, other_sense=other)
         return table
 
     def _action(self, surface: str, sense: Sense, target: str) -> Action | None:

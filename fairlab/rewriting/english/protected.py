@@ -55,7 +55,7 @@ def protected_addresses(text: str) -> list[tuple[int, int]]:
 
 @cache
 def _pattern(present: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of what the signs of a text may protect."""
+    """Return the pattern of protected parts for the characters present in a text."""
     patterns = [pattern for marks, pattern in _PATTERNS if not set(marks).isdisjoint(present)]
     return re.compile("|".join(patterns), re.DOTALL)
 

@@ -192,7 +192,7 @@ class RuleRewriter:
     ) -> list[str]:
         """Return every text with its selected words rewritten to their targets, as in :meth:`rewrite_entity`.
 
-        The arguments are those of :meth:`turn_people`.
+        The arguments are the same as for :meth:`turn_people`.
         """
         return self._kept(texts, self.turn_people(texts, selections, docs))
 

@@ -9,7 +9,12 @@ from fairlab.rewriting.english.agreement import is_known
 from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, PARTICLES, Neighbours, is_first_name
 from fairlab.rewriting.english.people import ANIMALS_AND_THINGS, KIN, is_person, is_private_person
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
-from fairlab.rewriting.english.things import is_in_name_of_thing, is_in_title, is_ruler_of, is_told_a_thing
+from fairlab.rewriting.english.things import (
+    is_in_name_of_thing,
+    is_in_title,
+    is_ruler_of,
+    is_told_a_thing,
+)
 
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
 # Words that make a following name that of a known figure, *Queen Victoria*, *Pope John*: both stay unchanged.
@@ -114,7 +119,6 @@ def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
     if (
         _is_joined_to_thing(token)
         or is_told_a_thing(token)
-        or _is_before_first_name(token)
         or _rules(token)
         or _names_a_thing(token)
         or _is_owner_of_verb(token)
@@ -164,12 +168,6 @@ def _is_joined_to_thing(token: Any) -> bool:
         child.i == token.i + 2 and child.dep_ == "conj" and child.text.islower() and not is_person(child.lower_)
         for child in token.children
     )
-
-
-def _is_before_first_name(token: Any) -> bool:
-    """Return whether a surname precedes a first name, as in a list of books: *Patrick, Pierre;*."""
-    after = token.doc[token.i + 1 : token.i + 4]
-    return len(after) == 3 and after[0].text == "," and after[1].tag_ == "NNP" and after[2].text == ";"
 
 
 def _rules(token: Any) -> bool:

@@ -50,6 +50,7 @@ def is_in_name_of_thing(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
     return (
         _is_acronym(token)
         or _has_by_name(token)
+        or _is_before_first_name(token)
         or _is_one_of_title(token)
         or _has_place_at_end(token)
         or _owns_a_thing(token, syntax)
@@ -165,6 +166,12 @@ def is_told_a_thing(token: Any) -> bool:
     if head.dep_ not in SUBJECTS or head.head.lower_ not in ("is", "was", "are", "were", "'s"):
         return False
     return any(child.dep_ == "attr" and child.lower_ in _WORKS_AND_FIRMS for child in head.head.children)
+
+
+def _is_before_first_name(token: Any) -> bool:
+    """Return whether a surname precedes a first name, as in a list of books: *Patrick, Pierre;*."""
+    after = token.doc[token.i + 1 : token.i + 4]
+    return len(after) == 3 and after[0].text == "," and after[1].tag_ == "NNP" and after[2].text == ";"
 
 
 def is_ruler_of(token: Any) -> bool:

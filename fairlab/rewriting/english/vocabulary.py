@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from fairlab.lexicons import Entry, Lexicon
@@ -130,16 +130,16 @@ class Vocabulary:
         known = sense.entry is not None and sense.attribute in self.columns
         return sense.entry.forms[self.column(sense.attribute)] if known and sense.entry else ""
 
-    def name(self, found: str, sense: Sense, target: str, taken: set[str]) -> str:
+    def name(self, found: str, sense: Sense, target: str, taken: Container[str]) -> str:
         """Return a first name of the target, not in ``taken``: the row's own, else one of similar race and gender."""
         if sense.entry is not None and (form := self.form(sense.entry, target)).casefold() not in taken:
             return form
-        known = self.names.get(fold(found)) or self.names.get(fold(found.split(" ")[0]))  # José of José Luis
-        known = known or Name(found, sense.attribute, "", "", "")
-        key = (target, known.name, known.gender)
-        ordered = self._ordered.get(key)
+        ordered = self._ordered.get((target, found, sense.attribute))
         if ordered is None:
-            ordered = self._ordered[key] = self._order(target, known)
+            known = self.names.get(fold(found)) or self.names.get(fold(found.split(" ")[0]))  # José of José Luis
+            ordered = self._order(target, known or Name(found, sense.attribute, "", "", ""))
+            if len(self._ordered) < 50_000:
+                self._ordered[target, found, sense.attribute] = ordered
         for name in ordered:
             if name.casefold() not in taken:
                 return name

@@ -212,7 +212,7 @@ def _apart(one: Place, other: Place, words: Mapping[Place, str]) -> bool:
 
 
 def _agrees(place: Place, before: Any, after: Any) -> bool:
-    """Return whether the new word has the old one's tag, or modifies the next one, and no other word is read anew."""
+    """Return whether the new word has the old tag or modifies the next word, and other words keep their parse."""
     tags, new_tags = ([token.tag_ for token in doc] for doc in (before, after))
     at = next((k for k, token in enumerate(after) if token.idx == len(place.around[0])), None)
     if at is None:

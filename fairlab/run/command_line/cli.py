@@ -120,7 +120,7 @@ class Arguments(argparse.ArgumentParser):
 
 
 def refuse_flags(message: str) -> NoReturn:
-    """Raise for what a parser of arguments says of a wrong one.
+    """Raise an error with the message of an argument parser.
 
     Raises:
         FairlabError: always.

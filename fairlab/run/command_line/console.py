@@ -15,16 +15,16 @@ from fairlab.run.command_line.pipes import quiet_when_unread
 PACKAGE = Path(__file__).parents[2]
 HERE, CLAIM = "What is here?", "Does a claim hold?"
 OWN = {  # commands that no module is named after: the question, the summary, and the function
-    "cite": (CLAIM, "what to cite of runs, as BibTeX, and how they were made", "fairlab.run.papers.cite"),
+    "cite": (CLAIM, "citations of runs as BibTeX, and a description of their methods", "fairlab.run.papers.cite"),
     "doctor": (
         HERE,
         "installed packages, data and models, and the missing ones",
         "fairlab.run.doctor.command",
     ),
-    "drift": ("How do I use a mended model?", "what moved between two files of scores", "fairlab.run.drifting.command"),
+    "drift": ("How do I use a mended model?", "changes between two files of scores", "fairlab.run.drifting.command"),
     "ls": (
         HERE,
-        "what there is to choose from, and which runs there are",
+        "available choices and existing runs",
         "fairlab.run.command_line.listing.command",
     ),
     "table": (CLAIM, "a table of runs for a paper, in LaTeX or Markdown", "fairlab.run.papers.table"),

@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parents[2]
 LONGEST = 140  # characters of a line's words
 HELP = """fairlab ls [KIND] [NAME]
 
-Lists what can be chosen of a kind, with a line on each; without a kind, the kinds there are.
+Lists the choices of a kind, with a line on each; without a kind, all kinds.
 
 Examples
   fairlab ls benchmarks
@@ -101,7 +101,7 @@ def quantities_of(benchmark: str) -> list[str]:
 
 
 def told(file: Path) -> str:
-    """Return what a choice is: what its class says, the comment that its file begins with, or the choice it stands for.
+    """Return a choice's description: its class's, the first comment of its file, or the choice that it refers to.
 
     A benchmark's description comes first, then the comment.
     """
@@ -168,10 +168,11 @@ def title_in(node: ast.ClassDef | ast.FunctionDef) -> str:
 def runs_below(folder: Path) -> list[str]:
     """Return a line per run: its folder, its status and its first headline reading."""
     from fairlab.reporting.tables.grouping import records_below
+    from fairlab.reporting.verdicts import interval_text
 
     found = {}
     for record in records_below(folder):
         reading = next((one for one in reversed(record.readings) if one.headline), None)
-        shown = f"  {reading.key} {reading.value:.4g} [{reading.low:.4g}, {reading.high:.4g}]" if reading else ""
-        found[str(record.folder)] = f"{record.status}{shown}"
+        shown = f"  {reading.key} {reading.value:.4g} ({interval_text(record, reading)})" if reading else ""
+        found[f"{record.folder} ({record.name})" if record.name else str(record.folder)] = f"{record.status}{shown}"
     return lines_of(found)

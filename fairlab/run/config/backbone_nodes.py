@@ -12,6 +12,7 @@ from omegaconf import DictConfig
 from fairlab.backbones.gguf_file import is_gguf_file
 from fairlab.backbones.loading import PUBLISHED, find_weights, is_published, weights_facts
 from fairlab.backbones.peft_folder import base_named_by, is_adapter_folder
+from fairlab.backbones.static_embeddings import is_static, static_facts
 from fairlab.benchmarks.generations import FOLDER
 from fairlab.files import holds_run, sha256
 from fairlab.record import Record
@@ -22,6 +23,7 @@ from fairlab.types import FairlabError
 
 SETTINGS = ("pooling", "normalize", "max_length", "dtype", "attention", "base")
 LOAD_STORED = "fairlab.backbones.stored_texts.load_stored"
+LOAD_STATIC = "fairlab.backbones.static_embeddings.load_static"
 LOAD = "fairlab.backbones.loading.load_backbone"
 FALLBACK = {"pooling": "mean", "normalize": False, "max_length": None, "longest": 128}
 AS_PUBLISHED = {"pooling": PUBLISHED, "normalize": None, "max_length": None}
@@ -75,6 +77,10 @@ def backbone_node(
         node = {"_target_": LOAD, "name": str(trained), "entries": entries} | FALLBACK | own
     elif is_gguf_file(Path(model)):
         node = {"_target_": LOAD, "name": str(Path(model).parent), "gguf": Path(model).name} | FALLBACK
+    elif is_static(Path(model)) or is_static(find_weights(model)):
+        if settings:
+            raise FairlabError(f"the static embeddings {model} have no settings; leave out {', '.join(settings)}")
+        return as_config({"_target_": LOAD_STATIC, "name": model})
     else:
         published = is_published(find_weights(model)) and settings.get("pooling", PUBLISHED) == PUBLISHED
         node = {"_target_": LOAD, "name": model} | (AS_PUBLISHED if published else FALLBACK)
@@ -104,7 +110,7 @@ def _adapters_node(folder: str, settings: Mapping[str, Any]) -> DictConfig:
 
 
 def model_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
-    """Return what a record says of a model's weights: name and hash, or the address of a served model.
+    """Return the record's facts on a model's weights: name and hash, or the address of a served model.
 
     Raises:
         FairlabError: the weights are unavailable.
@@ -113,4 +119,6 @@ def model_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
         path = Path(node["path"])
         files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
         return {"name": str(path), "sha256": sha256(*files), "stored": True}
+    if node.get("_target_") == LOAD_STATIC:
+        return static_facts(node["name"])
     return served_facts(node) if is_served(node) else weights_facts(node)

@@ -66,18 +66,19 @@ def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
 
 
 def build_benchmarks(config: DictConfig) -> list[Any]:
-    """Build the benchmarks of a run, each limited to ``limit`` items if it takes a limit.
+    """Build the benchmarks of a run, with ``limit`` and ``system`` for those that take them.
 
     Raises:
-        FairlabError: a benchmark has no description, or two have the same name.
+        FairlabError: A benchmark has no description, two have the same name, or none takes the system prompt.
     """
-    limit = config.limit
+    limit, system = config.limit, config.get("system")
     found: dict[str, Any] = {}
     for node in config.benchmark.values():
         own = node.get("limit")
         takes_limit = limit is not None and "limit" in parameters_of(node)
         limited = {"limit": limit if own is None else min(limit, own)} if takes_limit else {}
-        values = plain(node) | limited
+        asked = {"system": system} if system and "system" in parameters_of(node) and not node.get("system") else {}
+        values = plain(node) | limited | asked
         hints = {name: str(one.annotation) for name, one in parameters_of(node).items()}
         nested = {  # a parameter that is a mapping takes the node itself
             name: built(value)
@@ -88,6 +89,8 @@ def build_benchmarks(config: DictConfig) -> list[Any]:
         refuse_undescribed(benchmark)
         if found.setdefault(benchmark.name, benchmark) is not benchmark:
             raise FairlabError(f"two benchmarks of this run have the name {benchmark.name}; leave one out")
+    if system and not any(getattr(one, "system", None) for one in found.values()):
+        raise FairlabError("system= is for benchmarks that ask a model; add decisions, refusals, counterfactual or bbq")
     return list(found.values())
 
 

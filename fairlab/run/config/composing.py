@@ -68,7 +68,7 @@ def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
     if config.get("model") is None:
         return config
     if chosen := [one for one in overrides if one.startswith("backbone=")]:
-        raise FairlabError(f"model={config.model} and {chosen[0]} both say what to start from; leave one of them out")
+        raise FairlabError(f"model={config.model} and {chosen[0]} both choose the model; leave one of them out")
     if not config.get("backbone"):
         raise FairlabError("this run starts from the classifiers of source= and from no model; leave model= out")
     changed = [

@@ -20,6 +20,7 @@ from fairlab.protocols import TrainingData
 from fairlab.run.command_line import cli
 from fairlab.run.config.lightning_keys import lightning_hint
 from fairlab.run.config.optimizing import DECAYED, refuse_wrong_optimizer
+from fairlab.run.config.served_nodes import names_server
 from fairlab.run.folders import plain_config
 from fairlab.text.pipeline import refuse_unknown_pipeline
 from fairlab.types import Count, FairlabError, Natural, NotNegative, Positive, Seed, Share, Texts
@@ -56,9 +57,11 @@ class Steps(TypedDict):
 
 TYPES: dict[str, Any] = {
     "seed": Seed,
+    "name": Name | None,
     "port": Natural,
     "attributes": Sequence[str] | None,
     "limit": Count | None,
+    "system": str | None,
     "push": str | None,
     "ckpt": Name | None,
     "before": Name | None,
@@ -156,7 +159,7 @@ def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None =
     Args:
         entry: Name of the entry point, such as ``train``.
         config: Composed configuration.
-        given: Overrides of the command; None takes those of the running Hydra job.
+        given: Overrides of the command; None takes the overrides of the running Hydra job.
 
     Raises:
         FairlabError: a value is missing or does not fit; the sentence names its key and a fitting value.
@@ -194,6 +197,8 @@ def _missing(config: DictConfig) -> set[str]:
     if unset := {str(key) for key in config if OmegaConf.is_missing(config, str(key))}:
         return unset  # first, because other values may be derived from these
     made = {"data.path"} if OmegaConf.select(config, "data.input") else set()  # derived from data.input
+    if names_server(config.get("model")):
+        made.add("llm.model")  # the address or CHOICE/NAME says it
     return set(_unset("", plain_config(config))) - made
 
 
@@ -263,6 +268,6 @@ def refuse_other_data(target: Any) -> None:
     asked = [name for name in vars(TrainingData) if not name.startswith("_")]
     if missing := [name for name in asked if not hasattr(target, name)]:
         raise FairlabError(
-            f"data={target.__name__} lacks what a run asks of its data: {', '.join(missing)}; derive it from "
+            f"data={target.__name__} lacks parts that a run needs of its data: {', '.join(missing)}; derive it from "
             "fairlab.data.batch_stream.Streamed, or from fairlab.protocols.TrainingData and LightningDataModule"
         )

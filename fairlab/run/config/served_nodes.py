@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,16 @@ def served_node(model: str, llm: DictConfig | Mapping[str, Any] | None = None) -
         return None
     values = chosen or _choice(choice)
     return _node(values, values["base_url"], name) if "base_url" in values else None
+
+
+def names_server(model: object) -> bool:
+    """Return whether a value of ``model=`` is a served model, or holds one among several."""
+    if isinstance(model, str):
+        choice, _, name = model.partition("/")
+        known = bool(name) and choice in cli.choices("llm") and not Path(model).exists()
+        return known or ADDRESS.match(model) is not None
+    parts = model.values() if isinstance(model, Mapping | DictConfig) else model
+    return isinstance(parts, Iterable) and any(names_server(one) for one in parts)
 
 
 def _choice(name: str) -> dict[str, Any]:

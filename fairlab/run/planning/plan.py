@@ -245,7 +245,7 @@ def _run(run: RunPlan, devices: Sequence[Device]) -> list[str]:
     elif run.work is not None:
         lines.append("    FLOP and hours of training: not said, as the number of items is not known")
     elif run.unestimated:
-        lines.append(f"    {run.unestimated}; what training takes is not estimated")
+        lines.append(f"    {run.unestimated}; the cost of training is not estimated")
     if run.measured is not None:
         besides = f", besides {', '.join(run.measured.unknown)}" if run.measured.unknown else ""
         hours = _hours(run.measured.flops, False, None, devices)
@@ -343,7 +343,7 @@ def _one_after_the_other(work: Sequence[tuple[float, bool]], devices: Sequence[D
 
 def _basis(devices: Sequence[Device], busy: str) -> list[str]:
     """Return the basis of the figures."""
-    lines = ["What the figures rest on", "------------------------"]
+    lines = ["Basis of the figures", "------------------------"]
     for device in devices:
         low, high = device.share
         lines.append(

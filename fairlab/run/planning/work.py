@@ -106,7 +106,7 @@ def _expanded(data: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[int | 
     """Return the blocks of an expanded sample and their source; None if the expansion of its size is unknown."""
     entries = KNOWN["expansions"].get(str(data["sample"]))
     if entries is None:
-        return None, f"what a sample of {data['sample']} becomes is not known"
+        return None, f"the expansion of a sample of {data['sample']} is not known"
     blocks = f"blocks of {data['block']} tokens, of {entries:,} entries, {EXPANDED}, of {known['tokens']:,} tokens each"
     return math.ceil(entries * known["tokens"] / data["block"]), f"{blocks}, as in {known['source']}"
 

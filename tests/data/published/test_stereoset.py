@@ -137,6 +137,6 @@ def test_irregular_examples():
     found = irregular_items(examples)
     assert list(found) == ["two", "letters", "hyphen", "start", "equal", "again"]
     assert "2 BLANKs" in found["two"]
-    assert "'barked', is not what fills it" in found["letters"]
+    assert "'barked', is not the inserted one" in found["letters"]
     assert "'welloff'" in found["hyphen"]
     assert found["again"] == "it repeats example after"

@@ -141,3 +141,19 @@ def test_a_text_too_long_to_be_parsed_is_a_bad_row(tmp_path, monkeypatch):
     fits, long = read_rows(str(tmp_path / "a.csv"))
     assert fits.text == "She left."
     assert (long.place, long.reason) == ("line 3", "a text of more than 9 characters; cut it")
+
+
+def test_a_nested_cell_is_a_field(tmp_path):
+    """The text leaves the mapping that it comes from; a column whose own name has a dot comes first."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"input": {"text": "She sings.", "n": 1}, "a.b": "own"}\n{"input": {"text": "He sings."}}\n')
+    first, second = read_rows(str(path), "input.text")
+    assert (first.text, first.extra, first.named) == (
+        "She sings.",
+        {"input": {"n": 1}, "a.b": "own"},
+        {"input.text": "She sings."},
+    )
+    assert second.extra == {}
+    own, lacking = read_rows(str(path), "a.b")
+    assert own.text == "own"
+    assert lacking.reason == "no text in the field 'a.b'; it has: input"

@@ -3,13 +3,23 @@
 import json
 import math
 import os
+import re
 
 import pytest
 import yaml
+from scipy import stats
 
 from fairlab.record import Note, NotRun, Reading, Record
 from fairlab.reporting.many_runs.sweep import report_sweep, write_sweep
-from fairlab.reporting.tables.grouping import best, choices_of, headlines, over_seeds, settings_of, trade_off_front
+from fairlab.reporting.tables.grouping import (
+    TWO_SEEDS,
+    best,
+    choices_of,
+    headlines,
+    over_seeds,
+    settings_of,
+    trade_off_front,
+)
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.types import FairlabError
 
@@ -63,8 +73,14 @@ def test_seeds_are_averaged_over_seeds_and_items(folder):
     first = choices[0].points[GAP]
     alone = 4.302653 / math.sqrt(3)  # t of 2 degrees of freedom, standard deviation 1
     assert first.over_seeds == pytest.approx((2 - alone, 2 + alone), abs=1e-5)
-    half = math.hypot(alone, 1.984217 / 1.959964)  # each run's interval is its value ± 1, over 100 items
+    seeds, items = 1 / 3, 1 / 1.959964**2  # each run's interval is its value ± 1, over 100 items
+    freedom = (seeds + items) ** 2 / (seeds**2 / 2 + items**2 / 99)
+    howe, welch = math.hypot(alone, 1.984217 / 1.959964), stats.t.ppf(0.975, freedom) * math.sqrt(seeds + items)
+    half = (howe + 3 * welch) / 4
     assert (first.value, first.low, first.high) == pytest.approx((2, 2 - half, 2 + half), abs=1e-5)
+    two = choices[1].points[GAP]
+    assert math.isnan(two.low)
+    assert (two.interval, two.marks) == ("", (TWO_SEEDS,))
     alone = choices[2].points[GAP]
     widened = 1.984217 / 1.959964 * math.sqrt(100 / 99)  # of one run
     assert (alone.low, alone.high) == pytest.approx((1.5 - widened, 1.5 + widened), abs=1e-5)
@@ -111,8 +127,8 @@ def test_the_best_is_nearest_to_the_ideal_and_those_not_told_apart_are_named(fol
     assert nearest.name == "method.beta=2"
     assert [choice.name for choice in alike] == ["method.beta=0", "method.beta=1"]  # 5 [-7.7, 17.7]
     nearest, alike = best(choices, LOSS)
-    assert nearest.name == "method.beta=1"  # 91 [78.3, 103.7]
-    assert [choice.name for choice in alike] == ["method.beta=0"]
+    assert nearest.name == "method.beta=1"  # 91 over two seeds, which have no interval: none is told apart from it
+    assert [choice.name for choice in alike] == ["method.beta=0", "method.beta=2"]
     assert best(choices, "after/none/x/y") is None
 
 
@@ -193,9 +209,11 @@ def test_the_page_has_every_part(folder):
         assert f"<h2>{part}</h2>" in page
     assert "6 of 7 runs finished" in page
     assert '<td class="number">10</td><td>failed</td><td>no space</td>' in page
-    assert '<td class="number">2<small>[-0.6825, 4.683]\nseeds alone [-0.4841, 4.484]</small></td>' in page
+    assert '<td class="number">2<small>[-0.07017, 4.07]\nseeds alone\n[-0.4841, 4.484]</small></td>' in page
     assert '<td class="number">1.5<small>[0.4825, 2.517]</small></td>' in page  # two cannot be told from it
-    assert "method.beta=2 with 1.5 [0.4825, 2.517]; the intervals of 2 more overlap it" in page
+    (answer,) = re.findall(r'<div class="verdict"><p>(.*?)</p>', page)
+    assert answer.startswith("CCED gap, mine: nearest to 0 is method.beta=2 with 1.5 [0.4825, 2.517], 0.5 nearer than ")
+    assert answer.endswith("method.beta=0 with 2, not beyond chance: 2 of 2 others cannot be told from it.")
     assert 'title="difference of the distances of the versions to the neutral one (0 is fair)' in page
     assert "CCED gap, mine</span><small>u</small></th>" in page
     found = json.loads((folder / "report.json").read_text())

@@ -13,7 +13,7 @@ import fairlab
 from fairlab.benchmarks.kept_items import draws_file
 from fairlab.metrics.bootstrap import RESAMPLES, two_sided_p
 from fairlab.metrics.significance import holm
-from fairlab.record import Reading, Record
+from fairlab.record import Note, Reading, Record
 from fairlab.reporting.tables.folder_tables import write_tables
 from fairlab.reporting.tables.grouping import identity
 from fairlab.reporting.tables.long_form import long_form, write_long_form
@@ -241,3 +241,18 @@ def test_a_folder_of_runs_gets_its_tables(sweep, tmp_path):
     write_run(tmp_path / "other" / "1", "ccd", 1.0, 1, (0.1, 80.0), status="failed")
     write_tables(read_runs(tmp_path / "other"), tmp_path / "other")
     assert not (tmp_path / "other" / "methods.md").exists()
+
+
+def test_a_method_that_did_not_train_is_never_the_best(tmp_path):
+    for seed in SEEDS:
+        for method, gap in (("a", 0.30), ("b", 0.10), ("c", 0.20)):
+            write_run(tmp_path / f"{method}{seed}", method, 1.0, seed, (gap + seed / 1000, 80.0))
+    table = method_table(read_runs(tmp_path))
+    assert table.best(GAP) == "method=b"
+    for seed in SEEDS:
+        record = Record.load(tmp_path / f"b{seed}")
+        record.notes = [Note("training", "the loss did not fall", phase="after", mark="did not train")]
+        record.save()
+    table = method_table(read_runs(tmp_path))
+    assert table.best(GAP) == "method=c"
+    assert "(did not train)" in table.to_markdown()

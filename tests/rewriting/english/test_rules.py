@@ -198,12 +198,12 @@ def test_names_may_be_kept():
 
 @BOTH
 def test_names_stay_the_same_throughout_a_text(rewriter):
-    first, second = (rewriter(text, "woman") for text in ("Shaquille met Keith.", "Keith met Shaquille."))
+    first, second = (rewriter(text, "woman") for text in ("Desmond met Keith.", "Keith met Desmond."))
     assert first.split()[0] == second.split()[2].strip(".")
-    made = rewriter("Shaquille saw Keith. Shaquille's dog bit Keith; Mr. Keith left.", "woman")
-    shaquille, keith = made.split()[0], made.split()[2].strip(".")
-    assert made == f"{shaquille} saw {keith}. {shaquille}'s dog bit {keith}; Ms. Keith left."
-    assert shaquille != keith
+    made = rewriter("Desmond saw Keith. Desmond's dog bit Keith; Mr. Keith left.", "woman")
+    desmond, keith = made.split()[0], made.split()[2].strip(".")
+    assert made == f"{desmond} saw {keith}. {desmond}'s dog bit {keith}; Ms. Keith left."
+    assert desmond != keith
 
 
 @pytest.mark.parametrize("mode", ["syntax", "lexical"])

@@ -1,3 +1,5 @@
+from typing import Literal
+
 import pytest
 
 from fairlab.lexicons import load_lexicon
@@ -9,6 +11,19 @@ WRITTEN = {
     "Jürgen lost his keys.": "Doris lost her keys.",
     "It rained.\n\njosé lost his keys on the way.": "It rained.\n\nmayra lost her keys on the way.",
 }
+
+
+BOTH_MODES = {
+    "Ana María López lost her keys.": "Sione López lost his keys.",
+    "Mary Ann lost her keys.": "Marcus lost his keys.",
+    "Fatima and Priya saw Ayşe.": "Ibrahim and Rahul saw Keith.",
+}
+
+
+@pytest.mark.parametrize("mode", ["syntax", "lexical"])
+@pytest.mark.parametrize("text", BOTH_MODES)
+def test_both_modes_replace_a_name_as_a_whole(text: str, mode: Literal["syntax", "lexical"]) -> None:
+    assert RuleRewriter(load_lexicon("gender"), mode=mode)(text, "man") == BOTH_MODES[text]
 
 
 @pytest.mark.parametrize("text", WRITTEN)

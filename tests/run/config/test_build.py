@@ -7,6 +7,7 @@ from fairlab.benchmarks.counterfactual import Counterfactual
 from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.run.command_line.cli import choices, conf_dir
 from fairlab.run.config.build import build_benchmarks
+from fairlab.types import FairlabError
 
 OF_A_TASK = ("none", "glue", "fairscore")  # no benchmark, and those that need a task
 
@@ -31,3 +32,13 @@ def test_a_node_within_a_benchmark_is_built_and_one_that_is_a_mapping_is_not(con
     assert isinstance(benchmark.scorer, Sentiment)
     (benchmark,) = build_benchmarks(config("mb_index"))
     assert isinstance(benchmark.settings, dict)
+
+
+def test_a_system_prompt_goes_to_the_benchmarks_that_ask(config):
+    chosen = config("[decisions,bold]")
+    chosen.system = "Be fair."
+    assert {one.name for one in build_benchmarks(chosen)} == {"decisions@system", "bold"}
+    chosen = config("seat")
+    chosen.system = "Be fair."
+    with pytest.raises(FairlabError, match="system= is for benchmarks that ask a model"):
+        build_benchmarks(chosen)

@@ -96,7 +96,7 @@ def test_a_model_to_start_from_is_what_evaluate_takes():
     backbone = from_model(composed("train", overrides, {}), overrides).backbone
     named = composed("train", [*CCD, "backbone=mpnet"], {}).backbone
     assert {**backbone} == {**named, "max_length": 64}
-    with pytest.raises(FairlabError, match=r"model=mpnet and backbone=minilm both say what to start from"):
+    with pytest.raises(FairlabError, match=r"model=mpnet and backbone=minilm both choose the model"):
         from_model(composed("train", [*CCD, "model=mpnet"], {}), ["model=mpnet", "backbone=minilm"])
     ensemble = ["+experiment=safety_ensemble", "model=mpnet"]
     with pytest.raises(FairlabError, match=r"starts from the classifiers of source="):
@@ -109,5 +109,5 @@ class Plain(lightning.LightningDataModule):
 
 def test_a_plain_data_module_is_told_what_it_lacks():
     config = composed("train", [*CCD, f"data._target_={__name__}.Plain"], {})
-    with pytest.raises(FairlabError, match=r"data=Plain lacks what a run asks of its data: .*total_batches"):
+    with pytest.raises(FairlabError, match=r"data=Plain lacks parts that a run needs of its data: .*total_batches"):
         refuse_misfits("train", config)

@@ -227,7 +227,7 @@ def test_what_a_training_takes_is_not_made_up(method, name, said):
     }
     plan = plan_of_run("one", config)
     assert plan.flops is None
-    assert f"    {said}; what training takes is not estimated" in plan_text("t", [plan], [GPU]).splitlines()
+    assert f"    {said}; the cost of training is not estimated" in plan_text("t", [plan], [GPU]).splitlines()
 
 
 def test_benchmarks_read_what_their_limit_and_the_models_head_leave():

@@ -165,9 +165,13 @@ class LogisticArrays:
 
     @classmethod
     def of(cls, pipeline: Any) -> LogisticArrays:
-        """Return the arrays of a pipeline of medians, standardisation and a logistic regression."""
-        missing, scale, model = (step for _, step in pipeline.steps)
-        return cls(missing.statistics_, scale.mean_, scale.scale_, model.coef_[0], np.array(model.intercept_[0]))
+        """Return the arrays of a pipeline of standardisation and a logistic regression, with or without medians before.
+
+        Without medians a missing score counts as the mean.
+        """
+        *missing, scale, model = (step for _, step in pipeline.steps)
+        medians = missing[0].statistics_ if missing else scale.mean_
+        return cls(medians, scale.mean_, scale.scale_, model.coef_[0], np.array(model.intercept_[0]))
 
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities (N,) of source scores (N, F)."""
@@ -271,6 +275,7 @@ STEPS = {
     "SimpleImputer RandomForestClassifier": "forest",
     "SimpleImputer HistGradientBoostingClassifier": "boosting",
     "SimpleImputer StandardScaler LogisticRegression": "logistic",
+    "StandardScaler LogisticRegression": "logistic",
     "SimpleImputer QuantileTransformer StandardScaler Nystroem LogisticRegression": "regression",
 }
 

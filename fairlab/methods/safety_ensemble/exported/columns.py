@@ -56,8 +56,8 @@ class Columns:
         sets = [[text, *(self.identities.versions(text) if self.identities else ())] for text in texts]
         owner_M = np.repeat(np.arange(len(sets)), [len(some) for some in sets])
         first_N = np.searchsorted(owner_M, np.arange(len(sets)))
-        features_MF = self.sources.score([text for some in sets for text in some])
-        by_harm = self._scores(features_MF)
+        features_MF, *received = self.ensemble.features(self.sources, [text for some in sets for text in some])
+        by_harm = self._scores(features_MF, *received)
         rows: list[dict[str, Any]] = [{} for _ in texts]
         for harm, scores_M in by_harm.items():
             cut = self.ensemble.thresholds.get(harm)
@@ -71,11 +71,21 @@ class Columns:
             self._add_sources(row, features_F)
         return rows
 
-    def _scores(self, features_MF: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    def _scores(
+        self,
+        features_MF: NDArray[np.float64],
+        received_KF: NDArray[np.float64],
+        owner_K: NDArray[np.int64] | None,
+    ) -> dict[str, NDArray[np.float64]]:
         """Return scores (M,) by harm; texts without a score from any source are not scored and get nan."""
         known_M = ~np.isnan(features_MF).all(axis=1)
         found = {harm: np.full(len(features_MF), np.nan) for harm in self.ensemble.models}
-        for harm, scores in self.ensemble.of_features(features_MF[known_M]).items():
+        if owner_K is None:
+            received_KF = received_KF[known_M]
+        else:
+            known_K = known_M[owner_K]
+            received_KF, owner_K = received_KF[known_K], (np.cumsum(known_M) - 1)[owner_K[known_K]]
+        for harm, scores in self.ensemble.of_features(received_KF, owner_K).items():
             found[harm][known_M] = scores
         return found
 

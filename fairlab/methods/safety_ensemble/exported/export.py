@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.files import inside, sha256, write_whole
+from fairlab.methods.safety_ensemble.averaging import turned_scores
 from fairlab.methods.safety_ensemble.exported.arrays import read_arrays, write_arrays
 from fairlab.methods.safety_ensemble.exported.trust import (
     ARRAYS,
@@ -22,6 +23,7 @@ from fairlab.methods.safety_ensemble.exported.trust import (
 )
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.rewriting.identities import SUBGROUPS
+from fairlab.rewriting.references import References
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
@@ -34,10 +36,12 @@ class Ensemble:
     Attributes:
         models: Calibrated model of each harm.
         description: Features, versions of the sources and hashes, as stored next to the models.
+        references: Rewriter to the groups that scores are averaged over; None scores texts as they are.
     """
 
     models: Mapping[str, Any]
     description: Mapping[str, Any]
+    references: References | None = None
 
     @property
     def identities(self) -> list[str]:
@@ -56,11 +60,23 @@ class Ensemble:
             FairlabError: The sources are not those the ensemble was trained on.
         """
         self.refuse_others(sources)
-        return self.of_features(sources.score(texts))
+        _, features, owner = self.features(sources, texts)
+        return self.of_features(features, owner)
 
-    def of_features(self, features: Array) -> dict[str, Array]:
-        """Return scores (N,) by harm from source scores (N, F)."""
-        return {harm: model.score(features) if len(features) else np.empty(0) for harm, model in self.models.items()}
+    def features(self, sources: Sources, texts: Sequence[str]) -> tuple[Array, Array, NDArray[np.int64] | None]:
+        """Return source scores (N, F) of texts, those (K, F) that the models receive, and their texts' indices (K,).
+
+        The indices are None if the models receive the texts as they are.
+        """
+        if self.references is None:
+            found = sources.score(texts)
+            return found, found, None
+        return turned_scores(sources, texts, self.references)
+
+    def of_features(self, features: Array, owner: NDArray[np.int64] | None = None) -> dict[str, Array]:
+        """Return scores (N,) by harm from source scores (N, F), or (K, F) with their texts' indices (K,)."""
+        found = self.models.items()
+        return {harm: model.score(features, owner) if len(features) else np.empty(0) for harm, model in found}
 
     def refuse_others(self, sources: Sources) -> None:
         """Raise if sources, or their versions, are not those the ensemble was trained on.
@@ -82,10 +98,12 @@ def save_ensemble(
     folder: Path,
     thresholds: Mapping[str, float] | None = None,
     identities: Sequence[str] = (SUBGROUPS,),
+    average: bool = False,
 ) -> None:
     """Write a file of arrays for each harm, then the description, with any chosen thresholds.
 
-    Lexicons of one's own are copied, so that versions of new texts have the same words.
+    Lexicons of one's own are copied, so that versions of new texts have the same words. If scores are averaged over
+    reference groups, the description holds a hash of their words.
     """
     folder.mkdir(parents=True, exist_ok=True)
     harms = {}
@@ -100,11 +118,10 @@ def save_ensemble(
         }
         if thresholds and harm in thresholds:
             harms[harm]["threshold"] = thresholds[harm]
-    write_whole(
-        folder / DESCRIPTION,
-        json.dumps(sources.facts() | {"harms": harms, "identities": copied_lexicons(identities, folder)}, indent=1)
-        + "\n",
-    )
+    described = sources.facts() | {"harms": harms, "identities": copied_lexicons(identities, folder)}
+    if average:
+        described["references"] = References(identities).sha256
+    write_whole(folder / DESCRIPTION, json.dumps(described, indent=1) + "\n")
 
 
 def copied_lexicons(identities: Sequence[str], folder: Path) -> list[str]:
@@ -139,7 +156,24 @@ def load_ensemble(folder: Path) -> Ensemble:
                 f"{file} holds models of other scores than {DESCRIPTION} names; export the ensemble again"
             )
         models[harm] = HarmModel(fitted, entry["slope"], entry["intercept"])
-    return Ensemble(models, description)
+    return Ensemble(models, description, _references(folder, description))
+
+
+def _references(folder: Path, description: Mapping[str, Any]) -> References | None:
+    """Return the rewriter that an export asks for.
+
+    Raises:
+        FairlabError: Its words are not those of the export.
+    """
+    if (expected := description.get("references")) is None:
+        return None
+    found = References(description.get("identities", [SUBGROUPS]))
+    if found.sha256 != expected:
+        raise FairlabError(
+            f"{folder} averages its scores over reference groups by other words than this fairlab has; use the "
+            "fairlab and the lexicons that it was exported with, or train it again"
+        )
+    return found
 
 
 def _as_exported(file: Path, expected: object) -> Path:

@@ -31,6 +31,8 @@ class Source(ABC):
         built_in: Values of ``paths`` and ``hub`` that name parts that come with fairlab.
         secret: Settings, such as an address, that are never read from an exported ensemble, because the folder's author
             could direct a key to it. They come from the command.
+        asks_of_turned: Whether texts turned to reference groups are scored too when scores are averaged over them; a
+            source whose scores have a price, or are those of certain texts alone, keeps the score of the text itself.
         own_limit: Whether the source limits its own time per request, as one that queries a server does.
         name: Name of the source, unique within an ensemble.
         version: Version of the weights, or of the scores' provider; scores of two versions are never mixed.
@@ -45,6 +47,7 @@ class Source(ABC):
     hub: str | None = None
     built_in: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
+    asks_of_turned: bool = True
     own_limit: bool = False
     name: str
     version: str

@@ -57,14 +57,27 @@ class Sources:
         self.missing: dict[str, int] = dict.fromkeys(names, 0)
         self.cut = 0
 
-    def score(self, texts: Sequence[str]) -> Array:
-        """Return scores (N, sum of F), with nan if a source has no score of a text."""
+    def score(self, texts: Sequence[str], *, turned: bool = False) -> Array:
+        """Return scores (N, sum of F), with nan if a source has no score of a text.
+
+        Args:
+            texts: Texts, N in number.
+            turned: Whether these are texts turned to reference groups, of which some sources are not asked.
+        """
         shortened = [text[:LONGEST] for text in texts]
-        self.cut += sum(len(text) > LONGEST for text in texts)
         distinct = list(dict.fromkeys(shortened))
         place = {text: k for k, text in enumerate(distinct)}
         rows = np.array([place[text] for text in shortened], dtype=np.int64)
-        columns = [self._of(source, distinct) for source in self.sources]
+        columns = [
+            np.full((len(distinct), len(source.outputs)), np.nan)
+            if turned and not getattr(source, "asks_of_turned", True)
+            else self._of(source, distinct)
+            for source in self.sources
+        ]
+        if not turned:
+            self.cut += sum(len(text) > LONGEST for text in texts)
+            for source, found in zip(self.sources, columns, strict=True):
+                self.missing[source.name] += int(np.isnan(found).any(axis=1).sum())
         return np.concatenate(columns, axis=1)[rows] if distinct else np.empty((0, len(self.features)))
 
     def _of(self, source: Source, texts: list[str]) -> Array:
@@ -78,7 +91,6 @@ class Sources:
             scores[part] = self._asked(source, [texts[k] for k in part])
             if self.cache:
                 self.cache.write(source, [texts[k] for k in part], scores[part])
-        self.missing[source.name] += int(np.isnan(scores).any(axis=1).sum())
         return scores
 
     def _asked(self, source: Source, texts: list[str]) -> Array:

@@ -46,6 +46,7 @@ class Moderation(Source):
 }"""
     secret = ("base_url", "api_key_env")
     name = "moderation"
+    asks_of_turned = False  # every request has a price
     own_limit = True  # the client's, for each request
 
     def __init__(self, *, base_url: str, model: str, outputs: Sequence[str], api_key_env: str | None) -> None:

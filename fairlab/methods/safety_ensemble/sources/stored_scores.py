@@ -38,6 +38,7 @@ class StoredScores(Source):
     limits = "Only texts that the file holds have scores, so that an ensemble with this source scores no new text."
     citation = "Scores of whoever made the file."
     paths = ("path",)
+    asks_of_turned = False
 
     def __init__(
         self,

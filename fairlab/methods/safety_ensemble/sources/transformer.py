@@ -32,7 +32,7 @@ class TransformersClassifier(Source):
     """
 
     title = "text classifier in transformers format"
-    limits = "What its own card says; an output means what its training data called by that name."
+    limits = "See its own card; an output means whatever its training data calls by that name."
     citation = "The authors of the classifier, as its own card names them."
     paths = ("name",)
     hub = "name"

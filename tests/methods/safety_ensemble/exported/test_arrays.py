@@ -8,6 +8,9 @@ import sys
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from fairlab.methods.safety_ensemble.exported.arrays import (
     BoostingArrays,
@@ -84,6 +87,17 @@ def test_other_kinds_give_scikit_learns_probabilities_but_for_the_last_digits(ki
     assert type(read) is {"boosting": BoostingArrays, "logistic": LogisticArrays}[kind]
     for some in (features, more, np.full((1, 5), np.nan)):
         np.testing.assert_allclose(read.probabilities(some), model.predict_proba(some)[:, 1], rtol=1e-13)
+
+
+def test_a_regression_without_medians_counts_a_missing_score_as_the_mean(examples, tmp_path):
+    features, truth = examples
+    features = np.nan_to_num(features, nan=0.5)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(features, truth)
+    write_arrays([model], tmp_path / "hate.safetensors")
+    (read,) = read_arrays(tmp_path / "hate.safetensors")
+    np.testing.assert_allclose(read.probabilities(features), model.predict_proba(features)[:, 1], rtol=1e-13)
+    at_means = model.predict_proba(features.mean(axis=0, keepdims=True))[:, 1]
+    np.testing.assert_allclose(read.probabilities(np.full((1, 5), np.nan)), at_means, rtol=1e-13)
 
 
 def test_a_model_without_such_a_form_writes_no_file(tmp_path):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
 
+from fairlab.backbones.trust import loading
 from fairlab.methods.safety_ensemble.sources import combined as module
-from fairlab.methods.safety_ensemble.sources.base import LONGEST
+from fairlab.methods.safety_ensemble.sources.base import LONGEST, Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.sources.profanity import Profanity
 from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
@@ -172,3 +175,21 @@ def test_a_source_that_breaks_on_one_text_scores_the_others(tmp_path):
     many = [f"bad {k}" for k in range(20)] + ["good"]
     with pytest.raises(FairlabError, match="the source lengths gave up on"):
         Sources([Stumbling()]).score(many)
+
+
+def test_weights_that_take_long_to_read_are_not_called_damaged():
+    """On a busy machine the first text waits for the weights; the time limit goes on from there."""
+    waits = [1.0, 0.0, 0.0]
+
+    class Heavy(Source):
+        name, version, outputs = "heavy", "1", ("length",)
+
+        def score(self, texts):
+            with loading("the weights"):
+                time.sleep(waits.pop(0))
+            return np.array([[float(len(text))] for text in texts])
+
+    sources = Sources([Heavy()])
+    sources.seconds = 0.2
+    assert sources.score(["four"]).tolist() == [[4.0]]
+    assert waits == []

@@ -93,7 +93,7 @@ def test_prose_is_no_judgement(tmp_path):
 
 def test_what_cannot_be(tmp_path):
     for values, message in (
-        ({"template": "x"}, r"source\.judge\.template must be policy, llama_guard, shieldgemma, not x"),
+        ({"template": "x"}, r"source\.judge\.template must be policy, llama_guard, shieldgemma, refusal, not x"),
         ({"harms": ["spam"]}, "there is no policy for spam; there are: hate, toxicity, sexual, violence"),
     ):
         with pytest.raises(FairlabError, match=message):

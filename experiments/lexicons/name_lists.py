@@ -1,0 +1,138 @@
+"""Read first names that the census has few bearers of, from lists of packages.
+
+They are added by :mod:`experiments.lexicons.build`. The packages must be installed: Faker 40.63 (MIT), indian-names 0.3
+(BSD-3-Clause), persian-names 1.5.1 (MIT), and arabic-name-romanizer 0.2.0 (MIT), which has the Latin spellings that
+Wikidata (CC0-1.0) and the Algerian Name Transcription Corpus (CC0-1.0) give for Arabic and Persian ones. Faker says
+whether men or women bear the latter.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterator
+from importlib.resources import files
+
+from fairlab.rewriting.english.agreement import is_known
+from fairlab.text.folding import fold
+
+GENDERS = {"male": "man", "female": "woman"}
+SHORTEST = 3  # letters of a name
+RARE = 2  # number of people with a Latin spelling from which on it counts
+ONE_SEX = 0.9  # share of the lists' bearers of a spelling from which it counts as a man's or a woman's
+BOTH = frozenset("alix jacky nour remy rowan shea yuri".split())  # borne by men and women, of those listed for one
+
+# Locales of Faker whose names are taken as they are, by race.
+FIRST = {
+    "hispanic": ("es_MX", "es_CO", "es_ES", "es_AR"),
+    "": ("fr_FR", "fr_QC", "fr_BE", "fr_DZ", "ga_IE", "en_IE"),
+    "asian": ("vi_VN",),
+}
+# Of these, first the names with a letter that English has not (Jürgen, Łukasz), then the others.
+EUROPEAN = "cs_CZ da_DK de_DE et_EE fi_FI hr_HR hu_HU lv_LV no_NO pl_PL pt_BR pt_PT ro_RO sk_SK sv_SE".split()
+LAST = {
+    "asian": ("en_IN", "id_ID"),
+    "black": ("ha_NG", "ig_NG", "yo_NG", "zu_ZA", "tw_GH"),
+    "": ("tr_TR", "az_AZ", "uz_UZ", *EUROPEAN, "de_AT", "de_CH", "nl_BE", "nl_NL", "it_IT", "sl_SI", "en"),
+}
+OF_ARABIC = ("ar_AA", "ar_DZ", "fa_IR")
+SURNAMES = "en en_US en_GB en_IE de_DE fr_FR it_IT nl_NL es_ES en_IN id_ID".split()
+# Men's names of English of which most are surnames too: Jefferson, Stanley, Maxwell.
+LIKE_SURNAMES = re.compile(
+    r".+(?:son|ton|man|ley|well|ford|field|wood|land|worth|burn|ett|ard|ings?|er|rs|ns|ck|by|more|aw|all|ell|bell|us|ss)"
+)
+
+Listed = tuple[str, str, str, str]  # name, gender, race, source
+
+
+def of_faker(locale: str, race: str) -> Iterator[Listed]:
+    """Yield the names of a locale of Faker, in its order."""
+    people = importlib.import_module(f"faker.providers.person.{locale}").Provider
+    for sex, gender in GENDERS.items():
+        for name in getattr(people, f"first_names_{sex}"):
+            yield name, gender, race, f"Faker 40.63 {locale}"
+
+
+def of_files(package: str, pattern: str, race: str, source: str) -> Iterator[Listed]:
+    """Yield the names of a package's two files, one name a line; ``pattern`` is their path with ``{}`` for the sex."""
+    for sex, gender in GENDERS.items():
+        lines = files(package).joinpath(pattern.format(sex)).read_text(encoding="utf-8").splitlines()
+        for name in filter(None, map(str.strip, lines)):
+            if not name.isdigit():
+                yield name.capitalize(), gender, race, source
+
+
+def romanised() -> Iterator[Listed]:
+    """Yield the Latin spellings of Faker's Arabic and Persian names, most frequent first."""
+    from arabic_name_romanizer.normalize import full_key  # type: ignore[import-not-found]
+
+    database = files("arabic_name_romanizer").joinpath("resources/names.sqlite3")
+    spellings: dict[str, Counter[str]] = {}
+    with sqlite3.connect(str(database)) as connection:
+        rows = connection.execute("SELECT arabic_key, latin, count FROM units WHERE role != 'surname'")
+        for key, latin, count in rows:
+            spellings.setdefault(key, Counter())[latin] += count
+    bearers: dict[str, Counter[str]] = {}
+    written: dict[str, Counter[str]] = {}
+    for key, gender in {(full_key(name), gender) for one in OF_ARABIC for name, gender, *_ in of_faker(one, "")}:
+        for latin, count in spellings.get(key, {}).items():
+            bearers.setdefault(fold(latin), Counter())[gender] += count
+            written.setdefault(fold(latin), Counter())[latin] += count
+    for name, counts in sorted(bearers.items(), key=lambda item: (-item[1].total(), item[0])):
+        if counts.total() >= RARE:
+            gender, most = max(counts.items(), key=lambda item: (item[1], item[0]))
+            form = min(written[name], key=lambda latin: (-written[name][latin], latin))
+            yield form, gender if most >= ONE_SEX * counts.total() else "both", "", "Wikidata"
+
+
+def first_lists() -> Iterator[Listed]:
+    """Yield names that count even if they are words: those of Romance and Irish names, and with further letters."""
+    for race, locales in FIRST.items():
+        for locale in locales:
+            yield from of_faker(locale, race)
+    for locale in EUROPEAN:
+        for name, *rest in of_faker(locale, ""):
+            if not name.isascii() and len(name) > SHORTEST:
+                yield name, *rest  # type: ignore[misc]
+
+
+def last_lists() -> Iterator[Listed]:
+    """Yield names that count only if they are no words of English."""
+    yield from of_files("indian_names", "first.{}.names", "asian", "indian-names 0.3")
+    yield from of_files("persian_names", "data/{}_en.txt", "", "persian-names 1.5.1")
+    yield from romanised()
+    for race, locales in LAST.items():
+        for locale in locales:
+            yield from of_faker(locale, race)
+
+
+def merged(lists: Iterator[Listed], known: Collection[str]) -> dict[str, Listed]:
+    """Return the listed names that are not known, by folded form: those of one word, or joined by a hyphen."""
+    found: dict[str, Listed] = {}
+    for name, gender, race, source in lists:
+        one = found.setdefault(fold(name), (name, gender, race, source))
+        if one[1] != gender:
+            found[fold(name)] = (one[0], "both", one[2], one[3])
+    return {
+        folded: (one[0], "both" if folded in BOTH else one[1], one[2], one[3])
+        for folded, one in found.items()
+        if folded not in known
+        and len(one[0]) >= SHORTEST
+        and one[0][:1].isupper()
+        and re.fullmatch(r"[^\W\d_]+(?:-[^\W\d_]+)*", one[0])
+    }
+
+
+def is_word(folded: str) -> bool:
+    """Return whether a folded name is a word of English as well."""
+    from spacy.lang.en.stop_words import STOP_WORDS
+
+    return is_known(folded) or folded in STOP_WORDS
+
+
+def surnames() -> set[str]:
+    """Return the surnames that Faker lists, folded."""
+    people = [importlib.import_module(f"faker.providers.person.{locale}").Provider for locale in SURNAMES]
+    return {fold(name) for one in people for name in one.last_names}

@@ -1,0 +1,131 @@
+"""Parts of a mending: each is a run with a record, and finished ones are kept when a killed mending resumes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fairlab.backbones.hub import licence_in
+from fairlab.backbones.loading import find_weights
+from fairlab.data.stream.parts import changed_facts
+from fairlab.files import folder_replaced_when_written, refuse_used, write_whole
+from fairlab.mend.outcome import ANSWER, MODEL
+from fairlab.record import Record
+from fairlab.reporting.card import model_card
+from fairlab.run.config.composing import composed, from_model, written
+from fairlab.run.config.schema import refuse_misfits
+from fairlab.run.folders import plain_config
+from fairlab.run.job import accounted, do_work, lock_folder
+from fairlab.train import work as train_model
+from fairlab.types import FairlabError
+
+BEGUN = "begun.json"  # what a mending is begun with
+
+
+@contextmanager
+def begun(folder: Path, facts: Mapping[str, Any]) -> Iterator[None]:
+    """Hold the folder of a mending, new or resumed, and remove it if it fails before a part is finished.
+
+    Args:
+        folder: Folder of the mending.
+        facts: Model, data and settings; those of a resumed mending must be the same.
+
+    Raises:
+        FairlabError: The folder holds something else, a finished mending or one begun with other facts, or another
+            process works in it.
+    """
+    resumed = (folder / BEGUN).is_file() and not (folder / ANSWER).exists()
+    if not resumed:
+        refuse_used(folder, "give a new folder as output")
+    elif changed := changed_facts(folder / BEGUN, facts):
+        raise FairlabError(
+            f"{folder} was begun with another {', another '.join(changed)}; repeat the first command to resume it, or "
+            "give a new folder as output"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = lock_folder(folder, "another output")
+    try:
+        write_whole(folder / BEGUN, json.dumps(facts, indent=1) + "\n")
+        yield
+    except FairlabError:
+        if not any(finished_part(record.parent) for record in folder.glob("*/*/record.json")):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    finally:
+        lock.release()
+
+
+def finished_part(folder: Path) -> Record | None:
+    """Return the record of a part that is finished, or None."""
+    try:
+        record = Record.load(folder)
+    except FairlabError:
+        return None
+    return record if record.status == "finished" else None
+
+
+def kept_part(folder: Path) -> Record | None:
+    """Return the record of a part that is finished; else remove what a killed process left of it, and return None."""
+    found = finished_part(folder)
+    if found is None:
+        shutil.rmtree(folder, ignore_errors=True)
+    return found
+
+
+def train_part(given: Sequence[str], values: Mapping[str, Any], folder: Path) -> None:
+    """Train a copy of a model as ``fairlab train`` does, unless that was finished before.
+
+    Args:
+        given: Choices of configuration groups.
+        values: Values by key.
+        folder: Folder of the run.
+
+    Raises:
+        FairlabError: The training does not fit the model or the data.
+    """
+    if kept_part(folder):
+        return
+    config = from_model(composed("train", given, values), [f"{key}=" for key in values])
+    record = Record(folder, plain_config(config), part_command("train", given, values))
+    folder.mkdir(parents=True)
+    with accounted(record):
+        refuse_misfits("train", config, [f"{key}=" for key in values])
+        do_work("train", config, train_model, record)
+
+
+def part_command(entry: str, chosen: Sequence[str], values: Mapping[str, Any]) -> str:
+    """Return the command that repeats a part."""
+    given = [f"{key}={written(value)}" for key, value in values.items() if value is not None]
+    return shlex.join(["python", "-m", f"fairlab.{entry}", *chosen, *given])
+
+
+def remove_weights(runs: Sequence[Path]) -> None:
+    """Remove the models of runs; their records stay."""
+    for run in runs:
+        for part in (MODEL, "checkpoints"):
+            shutil.rmtree(run / part, ignore_errors=True)
+
+
+def export_trained(run_folder: Path, proof: Record, phases: Mapping[str, str], folder: Path) -> None:
+    """Copy the model of a run, with a card that holds the readings before and after.
+
+    Args:
+        run_folder: Folder of the run.
+        proof: Record of the readings that prove.
+        phases: ``before`` and ``after`` by the phases of that record.
+        folder: Folder of the mending.
+    """
+    run = Record.load(run_folder)
+    run.readings = [replace(one, phase=phases[one.phase]) for one in proof.readings]
+    backbone = run.config["backbone"]
+    where = {key: backbone.get(key) for key in ("revision", "package", "gguf")}
+    card = model_card(run, licence_in(find_weights(backbone["name"], **where)))
+    with folder_replaced_when_written(folder / MODEL) as temporary:
+        shutil.copytree(run_folder / MODEL, temporary, dirs_exist_ok=True)
+        (temporary / "README.md").write_text(card, encoding="utf-8")

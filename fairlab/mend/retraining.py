@@ -1,0 +1,72 @@
+"""Ways of mending a classifier by training a copy of it on labelled texts: fairtuning, and logit pairing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fairlab.audit.any_classifier import AnyClassifier
+from fairlab.audit.data import LabelledRows
+from fairlab.audit.running import Settings
+from fairlab.files import write_whole
+from fairlab.mend.parts import train_part
+from fairlab.types import FairlabError
+
+FIT = "fit.jsonl"  # rows to train on
+NAMES = ("text", "second_text")  # columns of the fields
+LABEL = "label"
+PAIRING = "logit_pairing"
+TRAININGS = ("fairtuning", PAIRING)
+
+
+def train_classifier(
+    way: str, model: AnyClassifier, rows: LabelledRows, settings: Settings, scale: str, folder: Path
+) -> None:
+    """Train a copy of a transformers classifier under a new head, unless that was finished before.
+
+    Args:
+        way: ``fairtuning`` turns one person of every training text, ``logit_pairing`` keeps the logits of a text and of
+            its changed copy close.
+        model: Classifier to start from.
+        rows: Rows to train on.
+        settings: Settings of the audits, whose axes, mode and seed are used.
+        scale: ``quickstart`` or ``paper``, which selects the defaults of the training.
+        folder: Folder of the run; the rows are written next to it.
+
+    Raises:
+        FairlabError: The model is of another kind, the rows have several labels per text, or the training fails.
+    """
+    if not model.weights:
+        raise FairlabError(f"{way} trains a transformers classifier that is given by folder or hub name, and no other")
+    if rows.kind != "one":
+        raise FairlabError(f"{way} trains on one label a text, and the data has {rows.kind}")
+    file = folder.parent / FIT
+    _write_rows(rows, file)
+    given = ["+experiment=fairtune", f"scale={scale}"]
+    given += ["augmentation=none", f"debiasing={PAIRING}"] if way == PAIRING else []
+    part = "debiasing" if way == PAIRING else "augmentation"
+    width = len(rows.fields[0])
+    values: Mapping[str, Any] = {
+        "model": model.weights,
+        "data.path": str(file),
+        "data.field": NAMES[0] if width == 1 else list(NAMES[:width]),
+        "data.label": LABEL,
+        "data.labels": list(rows.labels),
+        f"{part}.axes": list(settings.axis),
+        f"{part}.mode": settings.mode,
+        "seed": settings.seed,
+        "measure_before": False,
+    }
+    train_part(given, values, folder)
+
+
+def _write_rows(rows: LabelledRows, file: Path) -> None:
+    """Write texts with the names of their labels, in the columns that the training reads."""
+    lines = [
+        json.dumps({**dict(zip(NAMES, fields, strict=False)), LABEL: rows.named_truth(k)}, ensure_ascii=False)
+        for k, fields in enumerate(rows.fields)
+    ]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, "".join(f"{line}\n" for line in lines))

@@ -1,0 +1,39 @@
+"""Source scores of texts turned to reference groups, over which a model's logits are averaged.
+
+The paper scores a text as it is. The average is an addition: it takes from a score which of the listed groups a text
+names, and leaves that it names one.
+Shape letters: N texts, K turned texts of all of them, F source scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.methods.safety_ensemble.sources.base import Array
+from fairlab.methods.safety_ensemble.sources.combined import Sources
+from fairlab.rewriting.references import References
+
+
+def turned_scores(
+    sources: Sources, texts: Sequence[str], references: References
+) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Score texts as they are, and turned to reference groups.
+
+    A score that a turned text lacks is that of its text, as for sources that are not asked for turned texts.
+
+    Returns:
+        Source scores of the texts, (N, F), of the turned texts, (K, F), and the index of each one's text, (K,).
+    """
+    turned = [references.versions(text) for text in texts]
+    owner = np.repeat(np.arange(len(texts)), [len(some) for some in turned])
+    own = sources.score(texts)
+    found = own[owner]
+    every = list(chain.from_iterable(turned))
+    places = [k for k, of in enumerate(owner.tolist()) if every[k] != texts[of]]
+    scored = sources.score([every[k] for k in places], turned=True)
+    found[places] = np.where(np.isnan(scored), found[places], scored)
+    return own, found, owner

@@ -1,0 +1,42 @@
+"""BLEU of two lists of words, the same in both directions."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+LONGEST = 4  # words of the longest n-gram
+UNSEEN = 0.1  # count in place of 0 shared n-grams of a length
+
+
+def symmetric_bleu(first: Sequence[str], second: Sequence[str]) -> float:
+    """Return the smaller of the two sentence BLEUs of which each list is once the reference, [0, 1].
+
+    As in LangFair: n-grams up to four words with equal weights, and smoothing method 1 of Chen and Cherry. Two lists
+    without a common word have 0.
+
+    Example:
+        >>> round(symmetric_bleu("the cook sang a song".split(), "the cook sang a psalm".split()), 4)
+        0.6687
+
+    Source: Papineni et al. 2002, "BLEU: a Method for Automatic Evaluation of Machine Translation"; Chen and Cherry
+    2014, "A Systematic Comparison of Smoothing Techniques for Sentence-Level BLEU", method 1.
+    """
+    return min(_bleu(first, second), _bleu(second, first))
+
+
+def _bleu(reference: Sequence[str], written: Sequence[str]) -> float:
+    logs = []
+    for length in range(1, LONGEST + 1):
+        own, given = (_ngrams(words, length) for words in (written, reference))
+        shared = (own & given).total()
+        if length == 1 and not shared:
+            return 0.0
+        logs.append(math.log((shared or UNSEEN) / max(1, own.total())))
+    penalty = min(0.0, 1 - len(reference) / len(written))
+    return math.exp(penalty + sum(logs) / LONGEST)
+
+
+def _ngrams(words: Sequence[str], length: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[k : k + length]) for k in range(len(words) - length + 1))

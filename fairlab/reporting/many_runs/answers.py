@@ -1,0 +1,54 @@
+"""Names of a sweep's settings, and the sentence that says which settings are nearest to an ideal value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairlab.reporting.tables.grouping import Choice, best
+
+
+def short_choice(choice: Choice) -> str:
+    """Return the name of the runs, else the settings as overrides, without those that keep their default."""
+    said = {key: value for key, value in choice.settings.items() if value not in ("default", "none")}
+    return choice.called or " ".join(_setting(key, value) for key, value in said.items()) or choice.name
+
+
+def _setting(key: str, value: str) -> str:
+    """Return a setting as an override; an experiment and a class, which no override is short for, by their names."""
+    if key.endswith("_target_"):
+        return value.rpartition(".")[2]
+    return value if key == "experiment" else f"{key}={value}"
+
+
+def plain_value(key: str, value: str) -> str:
+    """Return a setting's value as a cell: a class by its name."""
+    return value.rpartition(".")[2] if key.endswith("_target_") else value
+
+
+def nearest_said(choices: Sequence[Choice], key: str, name: str) -> str:
+    """Return which settings are nearest to the ideal value, by how much, and whether chance could give that."""
+    if not (found := best(choices, key)):
+        return ""
+    first, alike = found
+    point = first.points[key]
+    said = f"{name}: nearest to {point.ideal:g} is {short_choice(first)} with {point.value:.4g}"
+    said = f"{said} {point.interval}".strip()
+    others = [c for c in choices if c is not first and key in c.points]
+    if not others:
+        return f"{said}; no other settings were measured."
+    following = min(others, key=lambda choice: choice.points[key].distance)
+    by = following.points[key].distance - point.distance
+    following_said = f"{short_choice(following)} with {following.points[key].value:.4g}"
+    lead = f", {by:.3g} nearer than {following_said}" if by > 0 else f", as near as {following_said}"
+    lead = f", while {following_said} is no sound model's" if by < 0 else lead
+    if not alike:
+        return f"{said}{lead}, beyond chance: no other interval overlaps its own."
+    why = f"{len(alike)} of {len(others)} others cannot be told from it"
+    return f"{said}{lead}, not beyond chance: {', '.join([why, *point.marks])}."
+
+
+def no_answer(choices: Sequence[Choice]) -> str:
+    """Return why no settings are called nearest to an ideal value."""
+    if not choices:
+        return "No run finished, so no settings can be compared."
+    return "No settings can be called nearest to an ideal value: no sound model has a reading with one."

@@ -1,0 +1,221 @@
+"""Several runs compared pairwise on every headline reading: adjusted p-values, and ranks with ties."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from fairlab.checks.escapes import frame_of
+from fairlab.judge.verdicts import ADJUSTMENTS, letters
+from fairlab.metrics.significance import ALPHA
+from fairlab.record import Comparison, Reading
+from fairlab.reporting.collapse import collapsed_readings
+from fairlab.reporting.exports.measured_model import model_given
+from fairlab.reporting.headlines import title, too_few
+from fairlab.reporting.tables.comparing import Place, Side, compare_sides, of_other_definitions, place_of
+from fairlab.reporting.tables.marks import marks_beside
+from fairlab.reporting.verdicts import TOO_FEW
+from fairlab.types import FairlabError
+
+if TYPE_CHECKING:  # pandas takes a second to import
+    import pandas
+
+
+@dataclass(frozen=True)
+class RunPair:
+    """Two runs compared on one headline reading.
+
+    Attributes:
+        first, second: Names of the runs.
+        before, after: Their readings.
+        comparison: Difference, the second less the first.
+        p_adjusted: P-value adjusted for all pairs and readings; nan with too few items.
+        spoiled: Names of those runs that never are the better one: their training or their model is marked.
+    """
+
+    first: str
+    second: str
+    before: Reading
+    after: Reading
+    comparison: Comparison
+    p_adjusted: float
+    spoiled: frozenset[str] = frozenset()
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two runs differ beyond chance."""
+        return self.p_adjusted < ALPHA
+
+    @property
+    def better(self) -> str:
+        """Name of the run that is nearer to the ideal value beyond chance; empty if there is none."""
+        ideal = self.before.ideal
+        if not self.differs or ideal is None:
+            return ""
+        first, second = abs(self.before.value - ideal), abs(self.after.value - ideal)
+        nearer = self.first if first < second else self.second if second < first else ""
+        return "" if nearer in self.spoiled else nearer
+
+    def said(self, first: str, second: str) -> str:
+        """Return the difference in one sentence, with other names for the two runs."""
+        c = self.comparison
+        size = f"{second} less {first}: {c.difference:+.3g}"
+        if math.isnan(self.p_adjusted):
+            return f"{size} ({TOO_FEW} or a verdict)."
+        size += f" [{c.low:+.3g}, {c.high:+.3g}]"
+        if not self.differs:
+            return f"{size}, which chance could give (p {self.p_adjusted:.2g})."
+        name = {self.first: first, self.second: second, "": ""}[self.better]
+        return f"{size}, beyond chance (p {self.p_adjusted:.2g}){f'; {name} is nearer to the ideal' if name else ''}."
+
+
+@dataclass(frozen=True)
+class RunsCompared:
+    """All pairs of several runs, compared on every headline reading that they share.
+
+    Attributes:
+        sides: The runs by name.
+        pairs: One entry per reading and pair of runs.
+        adjustment: Method by which p-values were adjusted.
+        left_out: Sentences on what was not compared, and why.
+    """
+
+    sides: dict[str, Side]
+    pairs: Sequence[RunPair]
+    adjustment: str
+    left_out: Sequence[str] = ()
+
+    def ranks(self) -> list[tuple[Place, str, int, int]]:
+        """Return reading, run, and the best and worst rank that the run may have.
+
+        A run's best rank counts the runs that are better beyond chance; its worst rank, those that are not worse beyond
+        chance. Runs with overlapping ranks cannot be told apart.
+        """
+        found = []
+        for place in dict.fromkeys(place_of(one.before) for one in self.pairs if one.before.ideal is not None):
+            some = [one for one in self.pairs if place_of(one.before) == place]
+            names = list(dict.fromkeys(name for one in some for name in (one.first, one.second)))
+            for name in names:
+                mine = [one for one in some if name in (one.first, one.second)]
+                beaten = sum(one.better not in ("", name) for one in mine)
+                beats = sum(one.better == name for one in mine)
+                found.append((place, name, 1 + beaten, len(names) - beats))
+        return found
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return one row per reading and pair of runs."""
+        return frame_of(
+            [
+                {
+                    "first": one.first,
+                    "second": one.second,
+                    "benchmark": one.comparison.benchmark,
+                    "subset": one.comparison.subset,
+                    "quantity": one.comparison.quantity,
+                    "value_first": one.before.value,
+                    "value_second": one.after.value,
+                    "difference": one.comparison.difference,
+                    "low": one.comparison.low,
+                    "high": one.comparison.high,
+                    "unit": one.comparison.unit,
+                    "p": one.comparison.p,
+                    "p_adjusted": one.p_adjusted,
+                    "n": one.comparison.n,
+                    "ideal": one.before.ideal,
+                    "better": one.better,
+                }
+                for one in self.pairs
+            ]
+        )
+
+    def __str__(self) -> str:
+        letter = {name: letters(k) for k, name in enumerate(self.sides)}
+        lines = [f"{letter[name]}: {name} ({_about(side)})" for name, side in self.sides.items()]
+        lines += ["", *self.left_out] if self.left_out else []
+        lines += ["", f"p-values are adjusted by {self.adjustment} over {len(self.pairs)} comparisons."]
+        ranks = self.ranks()
+        for place in dict.fromkeys(place_of(one.before) for one in self.pairs):
+            some = [one for one in self.pairs if place_of(one.before) == place]
+            values = {name: r.value for one in some for name, r in ((one.first, one.before), (one.second, one.after))}
+            first = some[0].before
+            ideal = "" if first.ideal is None else f", ideal {first.ideal:g}"
+            shown = ", ".join(f"{letter[name]} {value:.4g}" for name, value in values.items())
+            lines.append(f"{title(first)} ({first.n} items{ideal}): {shown}")
+            lines += [f"  {one.said(letter[one.first], letter[one.second])}" for one in some]
+            ranked = [
+                f"{letter[name]} {best if best == worst else f'{best} to {worst}'}"
+                for of, name, best, worst in ranks
+                if of == place
+            ]
+            lines += [f"  Ranks that chance leaves open: {', '.join(ranked)}."] if ranked else []
+        return "\n".join(lines)
+
+
+def compare_runs(sides: Sequence[Side], adjust: str = "holm") -> RunsCompared:
+    """Compare runs pairwise on every headline reading that both of a pair have.
+
+    Args:
+        sides: Two or more models as measured by runs.
+        adjust: ``holm`` or ``bh`` (Benjamini-Hochberg).
+
+    Raises:
+        FairlabError: The adjustment is unknown, or no two runs can be compared.
+    """
+    if adjust not in ADJUSTMENTS:
+        raise FairlabError(f"adjust must be {' or '.join(ADJUSTMENTS)}, not '{adjust}'")
+    several = Counter(side.name for side in sides)
+    named = {side.name if several[side.name] == 1 else f"{side.name} #{k}": side for k, side in enumerate(sides, 1)}
+    pairs: list[RunPair] = []
+    left_out: list[str] = []
+    for (first, before), (second, after) in combinations(named.items(), 2):
+        left_out += of_other_definitions(before, after)
+        try:
+            found = compare_sides(before, after)
+        except FairlabError as error:
+            left_out.append(f"not compared: {error}")
+            continue
+        pairs += [_pair(first, second, before, after, one) for one in found if one.headline]
+    if not pairs:
+        raise FairlabError(left_out[0].removeprefix("not compared: ") if left_out else "no run has a headline reading")
+    tested = [k for k, one in enumerate(pairs) if not math.isnan(one.p_adjusted)]
+    adjusted: Iterable[float] = ADJUSTMENTS[adjust][1]([pairs[k].p_adjusted for k in tested]) if tested else []
+    for k, p in zip(tested, adjusted, strict=True):
+        pairs[k] = replace(pairs[k], p_adjusted=float(p))
+    marked = [f"{name}: {', '.join(marks)}" for name, side in named.items() if (marks := _marks(side))]
+    return RunsCompared(named, pairs, ADJUSTMENTS[adjust][0], list(dict.fromkeys([*left_out, *marked])))
+
+
+def _about(side: Side) -> str:
+    """Return the method and the model of a run, else its folder."""
+    method = str((side.record.config.get("method") or {}).get("_target_", "")).rpartition(".")[2]
+    model = model_given(side.record)
+    return " on ".join(filter(None, (method, model if isinstance(model, str) else ""))) or str(side.record.folder)
+
+
+def _pair(first: str, second: str, before: Side, after: Side, comparison: Comparison) -> RunPair:
+    """Return a pair whose p-value is not adjusted yet."""
+    place = place_of(before.readings[_place(comparison)])
+    readings = {first: (before, before.readings[place]), second: (after, after.readings[place])}
+    few = any(too_few(side.record, reading) for side, reading in readings.values())
+    spoiled = frozenset(
+        name
+        for name, (side, reading) in readings.items()
+        if marks_beside(side.record, reading) or reading.key in collapsed_readings(side.record)
+    )
+    p = math.nan if few else comparison.p
+    return RunPair(first, second, before.readings[place], after.readings[place], comparison, p, spoiled)
+
+
+def _place(comparison: Comparison) -> Place:
+    return comparison.benchmark, comparison.subset, comparison.quantity
+
+
+def _marks(side: Side) -> list[str]:
+    """Return the warnings about a run's headline readings."""
+    found = [mark for one in side.readings.values() if one.headline for mark in marks_beside(side.record, one)]
+    collapsed = any(one.headline and one.key in collapsed_readings(side.record) for one in side.readings.values())
+    return list(dict.fromkeys([*found, *(["its gap fell by collapse alone"] if collapsed else [])]))

@@ -1,0 +1,110 @@
+"""Texts with every listed identity turned into the same few groups, so that texts about different groups become alike.
+
+The groups, and words that other lexicons do not list, are in ``fairlab/lexicons/subgroups/references.yaml``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial
+
+import yaml
+
+from fairlab.lexicons import FOLDER, Lexicon, load_lexicon
+from fairlab.rewriting.english.agreement import article
+from fairlab.rewriting.identities import SUBGROUPS, identity_lexicons
+
+LISTED = FOLDER / SUBGROUPS / "references.yaml"
+ADJECTIVES, PEOPLE = ("adjectives", "terms"), "people"  # sections of lexicons whose words are turned
+SEVERAL = re.compile(r"(?:people|children|s)$")  # end of a neutral form for several persons
+PERSONS, PERSON = ("people", "folk", "folks"), ("person",)  # nouns that an identity's adjective may precede
+BLANKS = re.compile(r"[\s-]+")
+NO_NOUN = r"(?=\W*$|\s*[.,;:!?]|\s+(?:is|are|was|were|and|or|in|on|at|to|should|must|can|will|who)\b)"
+ALONE = re.compile(NO_NOUN)
+
+
+class References:
+    """Rewriter of the identities in a text: each becomes the adjective, the person or the people of a reference group.
+
+    An adjective before a noun for persons is turned together with it (*deaf women*). A word with another common sense
+    is turned only next to such a noun, or where no noun follows.
+
+    Args:
+        names: Names of lexicons of identities, see :func:`fairlab.rewriting.identities.identity_lexicons`.
+
+    Attributes:
+        groups: Adjective, noun for one person, and noun for several, of each reference group.
+
+    Example:
+        >>> References().versions("I like deaf women")
+        ['I like black people', 'I like Muslims', 'I like gay people', 'I like women']
+    """
+
+    def __init__(self, names: Sequence[str] = (SUBGROUPS,)) -> None:
+        listed = yaml.safe_load(LISTED.read_text(encoding="utf-8"))
+        self.groups: list[tuple[str, str, str]] = [(one[0], one[1], one[2]) for one in listed["references"]]
+        known = {kind: {form.casefold() for form in listed[kind]} for kind in ("adjectives", "person", "people")}
+        for lexicon in [*identity_lexicons(names), *map(load_lexicon, listed["lexicons"])]:
+            for kind, form in _forms(lexicon):
+                known[kind].add(form)
+        ambiguous = {form.casefold() for form in listed["ambiguous"]}
+        adjective, several, person = known["adjectives"], known["people"], known["person"]
+        self.also_adjectives = person & adjective
+        nouns = rf"(?P<several>{_any(several | set(PERSONS))})|(?P<single>{_any(person | set(PERSON))})"
+        any_adjective = f"(?:{_any(adjective)})"
+        self.pattern = re.compile(
+            rf"(?<!\w)(?P<article>an?\s+)?(?:{any_adjective}(?:[\s,-]+{any_adjective})*[\s-]+(?:{nouns})"
+            rf"|(?P<people>{_any(several - ambiguous)})|(?P<person>{_any(person - ambiguous)})"
+            rf"|{_any(adjective - ambiguous)}|(?:{_any(adjective & ambiguous)}){NO_NOUN})(?!\w)",
+            re.IGNORECASE,
+        )
+
+    @cached_property
+    def sha256(self) -> str:
+        """Return a hash of the words and groups."""
+        return hashlib.sha256(repr((self.pattern.pattern, self.groups)).encode()).hexdigest()
+
+    def versions(self, text: str) -> list[str]:
+        """Return the text turned to each reference group; the text alone if it names no listed identity."""
+        if not self.pattern.search(text):
+            return [text]
+        return list(dict.fromkeys(self.pattern.sub(partial(self._turned, group), text) for group in self.groups))
+
+    def _turned(self, group: tuple[str, str, str], found: re.Match[str]) -> str:
+        adjective, person, people = group
+        form = adjective
+        if found["several"] or found["people"]:
+            form = people
+        elif found["single"] or (found["person"] and self._is_noun(found)):
+            form = person
+        written = f"{article(form)} {form}" if found["article"] else form
+        return written[0].upper() + written[1:] if found.start() == 0 and found[0][0].isupper() else written
+
+    def _is_noun(self, found: re.Match[str]) -> bool:
+        """Return whether a word for a person is no adjective here: *a Mexican*, but not *a Mexican car*."""
+        if BLANKS.sub(" ", found["person"].casefold()) not in self.also_adjectives:
+            return True
+        return bool(found["article"]) and ALONE.match(found.string, found.end()) is not None
+
+
+def _forms(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
+    """Yield the kind of each turned form of a lexicon, and the form, case-folded."""
+    for entry in lexicon.entries:
+        for form in filter(None, entry.forms[1:]):
+            if entry.section in ADJECTIVES:
+                yield "adjectives", form.casefold()
+            elif entry.section == PEOPLE:
+                yield ("people" if SEVERAL.search(entry.forms[0]) else "person"), form.casefold()
+
+
+def _any(forms: Iterable[str]) -> str:
+    """Return a pattern of any of the forms, the longest first."""
+    ordered = sorted(forms, key=lambda form: (-len(form), form))
+    return "|".join(map(_spaced, ordered))
+
+
+def _spaced(form: str) -> str:
+    """Return a pattern of a form, whose blanks and hyphens stand for each other."""
+    return r"[\s-]+".join(map(re.escape, BLANKS.split(form)))
