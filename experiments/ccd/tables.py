@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from statistics import fmean, median
@@ -100,7 +101,7 @@ def lean_trials() -> str:
         "2 to 10 directions a kind": lambda one: one["directions_a_kind"] > 1,
         "a share for each kind": lambda one: isinstance(one["lean"], dict),
     }
-    found = tried("lean_trials.jsonl")
+    found = tried("lean_trials.jsonl.gz")
     rows = []
     for encoder in dict.fromkeys(one["encoder"] for one in found):
         for way, is_so in ways.items():
@@ -120,8 +121,9 @@ BENCH += ["association", "lowest effect", "men's document first", "STS-B, traini
 
 def tried(name: str) -> list[dict[str, Any]]:
     """Trials on the bench, in the order they were made."""
-    lines = (FOLDER / "validation" / name).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    path = FOLDER / "validation" / name
+    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def bench_readings(one: dict[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@
 
 Sentences of four words or more come from 32 published sources. Every source gives its first sixty sentences, in an
 order drawn for it, with a word of ``candidates.yaml``; of each sentence one mention is drawn. Mentions are then taken
-from the sources in turn, at most a few of the same word. ``labels.csv`` holds where they stand, not the text.
+from the sources in turn, at most a few of the same word. ``labels.csv.gz`` holds where they stand, not the text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from experiments.rewriting.sets import published
 from fairlab.text.sentences import sentence_spans
 
 FOLDER = Path(__file__).parent
-LABELS = FOLDER / "labels.csv"
 NAMES = "gender names"  # capitalised words that are first names of the list of New York City
 SAME_WORD = {"gender pronouns": 30, NAMES: 2}  # most mentions of one word, if not 14
 DRAWN_AS = {"gender nouns": "genderN", "gender pronouns": "genderP", NAMES: "genderM"}  # in the seeds of draws

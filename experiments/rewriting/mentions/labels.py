@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import gzip
 from pathlib import Path
 from typing import NamedTuple
 
 from experiments.rewriting.mentions.draw import SOURCES, digest, sentences
 from fairlab.types import FairlabError
 
-FILE = Path(__file__).parent / "labels.csv"
+FILE = Path(__file__).parent / "labels.csv.gz"
 PERSON, NOT, DOUBT = "person", "not", "doubt"
 TEST_SEED = 5702  # of the draw that no choice was made on
 
@@ -41,7 +42,7 @@ def read_labels() -> list[Labelled]:
         (source, record, digest(sentence)): sentence for source in SOURCES for record, sentence in sentences(source)
     }
     found = []
-    with FILE.open(encoding="utf-8", newline="") as file:
+    with gzip.open(FILE, "rt", encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             source = SOURCES[int(row["source"])]
             sentence = held.get((source, int(row["record"]), row["sha256"]))
