@@ -102,6 +102,7 @@ def test_what_gives_embeddings_alone_is_not_trained(tiny):
         fairlab.load(5)
 
 
+@pytest.mark.slow
 def test_compiled_models_and_adapters_are_measured_as_they_are(tiny_folders):
     peft = pytest.importorskip("peft")
     folder = tiny_folders["bert"]

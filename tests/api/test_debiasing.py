@@ -42,6 +42,7 @@ def test_without_a_model_of_spacy_texts_are_rewritten_by_words_with_a_warning(mo
     assert fairlab.rewrite("She left.", to="man") == "He left."
 
 
+@pytest.mark.slow
 def test_groups_are_made_of_texts_and_of_a_data_set(tmp_path):
     groups = fairlab.augment(TEXTS, "counterfactual_groups", axis="gender")
     assert groups["source_text"] == [TEXTS[0], TEXTS[2], TEXTS[3]]  # the rain has no gender
@@ -90,6 +91,7 @@ def small(tmp_path):
     return {"benchmark.cced.sets": [path], "trainer.accelerator": "cpu"}
 
 
+@pytest.mark.slow
 def test_a_model_is_debiased_on_groups_and_stays_as_it_was(tiny, small, tmp_path):
     before = tiny.digest()
     data = [row(group) for group in make_groups(40)]

@@ -30,6 +30,7 @@ def test_the_package_lists_its_functions_whatever_was_imported():
         getattr(fairlab, "rewrit")  # noqa: B009
 
 
+@pytest.mark.slow
 def test_models_in_memory_are_measured_as_from_their_folder(tiny_folders, groups, tmp_path):
     folder = tiny_folders["bert"]
     expected = fairlab.evaluate(fairlab.load(folder, max_length=32), "cced", settings=groups)
@@ -51,6 +52,7 @@ def distances(sentence):
     return np.linalg.norm(embedded[:, 1:] - embedded[:, :1], axis=2).mean(axis=0)
 
 
+@pytest.mark.slow
 def test_a_comparison_afterwards_is_that_of_one_measurement(tiny_folders, groups):
     models = {
         label: fairlab.load(tiny_folders[name], max_length=32) for label, name in (("a", "bert"), ("b", "bert_mlm"))
@@ -173,6 +175,7 @@ def test_a_model_is_not_given_more_tokens_than_it_can_read(tiny_folders):
         fairlab.load(pair, max_length=128)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared(tiny, tiny_folders, groups, tmp_path):
     whole, some = (fairlab.evaluate(tiny, "cced", settings=groups, limit=limit) for limit in (None, 5))
     with pytest.raises(FairlabError, match=r"cannot be compared: cced/groups/gap is over 20 and 5 items"):

@@ -65,6 +65,7 @@ def test_object_folder_function_and_other_backend_embed_alike(folder, sentence, 
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_object_folder_function_and_other_backend_give_the_same_readings(folder, sentence, exported):
     kinds = {"folder": folder, "object": sentence, "function": sentence.encode, "backend": exported}
     found = {name: fairlab.evaluate(kind, ["seat", "cced"], limit=3).record.metrics() for name, kind in kinds.items()}

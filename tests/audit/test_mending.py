@@ -162,6 +162,7 @@ def trusting(table):
 
 
 @pytest.mark.parametrize(("way", "group"), [("threshold", "sex"), ("odds", "sex"), ("odds", None)])
+@pytest.mark.slow
 def test_both_models_are_audited_and_the_mended_one_again(way, group, tmp_path):
     fit, test = people(0), people(1000)
     model = trusting([*fit, *test])

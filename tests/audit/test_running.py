@@ -148,6 +148,7 @@ def test_rows_without_a_group_are_left_out_of_groups_alone(columns):
     assert {r.n for r in found.readings if (r.subset, r.quantity) == ("sex", "accuracy_gap")} == {140}
 
 
+@pytest.mark.slow
 def test_data_in_memory_is_read_in_every_form():
     columns = {name: [one[name] for one in ROWS] for name in ROWS[0]}
     expected = audit(of_words("He"))["audit/gender/flips"]

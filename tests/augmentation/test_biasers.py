@@ -148,6 +148,7 @@ def test_duplicates_go_and_entries_go_first(language_model):
     assert outcomes[2].counts["duplicates left out"] > 0
 
 
+@pytest.mark.slow
 def test_output_does_not_depend_on_the_rows_beside(language_model):
     texts = [case["entry"] for case in json.loads(ENTRIES.read_text(encoding="utf-8"))][:6]
     together = [row["text"] for outcome in made(texts, language_model) for row in outcome.rows]

@@ -49,6 +49,7 @@ def test_attributes_the_lexicon_lacks_are_named():
         CDA().groups([group])
 
 
+@pytest.mark.slow
 def test_the_texts_do_not_depend_on_the_hash_seed():
     code = (
         "from fairlab.lexicons import load_lexicon; from fairlab.rewriting.english.word_swap import WordSwap;"

@@ -6,12 +6,14 @@ from fairlab.types import FairlabError
 TEXT = "The old woman gave her brother a letter."
 
 
+@pytest.mark.slow
 def test_one_word_and_target_are_drawn_and_the_rest_is_kept():
     made = {PerturbedText(axes=["gender", "age"], seed=seed).texts(TEXT)[0] for seed in range(30)}
     assert {"The old man gave his brother a letter.", "The young woman gave her brother a letter."} <= made
     assert TEXT not in made
 
 
+@pytest.mark.slow
 def test_one_person_is_turned_or_everybody():
     text = "The woman asked a nurse, and later another woman asked her son."
     everybody = {PerturbedText(axes=["gender"], person="everybody", seed=k).texts(text)[0] for k in range(12)}

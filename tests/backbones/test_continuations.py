@@ -39,6 +39,7 @@ def one_by_one(backbone, context, characters):
     return backbone.tokenizer.decode(made[0], skip_special_tokens=True)[len(given) :][:characters]
 
 
+@pytest.mark.slow
 def test_they_equal_one_by_one_greedy_generation(backbone):
     found = continuations(CausalLM(backbone), CONTEXTS, characters=CHARACTERS)
     assert found == [one_by_one(backbone, context, CHARACTERS) for context in CONTEXTS]

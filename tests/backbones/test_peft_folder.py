@@ -26,6 +26,7 @@ def save_adapters_of(folder, kind, place, **settings):
 
 @pytest.mark.parametrize("kind", [AutoModel, AutoModelForMaskedLM])
 @pytest.mark.parametrize("settings", [{"r": 4, "lora_alpha": 16}, {"use_rslora": True}, {"rank_pattern": {"query": 2}}])
+@pytest.mark.slow
 def test_merged_adapters_embed_as_peft_does(kind, settings, tiny_folders, tmp_path):
     base = tiny_folders["bert"]
     wrapped = save_adapters_of(base, kind, tmp_path / "a", target_modules=["query", "value"], **settings)

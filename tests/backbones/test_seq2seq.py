@@ -41,6 +41,7 @@ def test_main_components_keep_what_varies_most():
     assert (found.abs() - expected.abs()).abs().mean() < 0.05
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model_and_another_seed_another(fresh):
     def weight(seed):
         return new_seq2seq("all-MiniLM-L6-v2", **SMALL | {"seed": seed}).model.model.decoder.layers[0].fc1.weight

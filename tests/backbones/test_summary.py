@@ -33,6 +33,7 @@ def test_an_object_says_what_its_check_found(tiny):
     assert "gate: failed: paraphrases are no closer" in repr(model)
 
 
+@pytest.mark.slow
 def test_a_real_model_passes():
     model = fairlab.load("minilm", strict=True)
     assert "\n  gate: passed" in repr(model)

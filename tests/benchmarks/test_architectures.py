@@ -109,6 +109,7 @@ def record_of(language_models, little_data, benchmarks, tmp_path_factory):
 
 @pytest.mark.data
 @pytest.mark.parametrize("model", EVERY)
+@pytest.mark.slow
 def test_every_benchmark_runs_on_every_language_model(record_of, benchmarks, model):
     record = record_of(model)
     assert {benchmark.name for benchmark in benchmarks} == EMBEDDING | LIKELIHOOD
@@ -154,6 +155,7 @@ def headless(backbone: Backbone) -> Backbone:
 
 @pytest.mark.data
 @pytest.mark.parametrize("model", EVERY)
+@pytest.mark.slow
 def test_any_budget_gives_the_same_readings(language_models, record_of, little_data, monkeypatch, tmp_path, model):
     monkeypatch.setenv("FAIRLAB_DATA", str(little_data))
 

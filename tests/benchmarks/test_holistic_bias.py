@@ -76,6 +76,7 @@ def by_axis(outcome):
 
 
 @pytest.mark.parametrize("kind", ["masked", "causal"])
+@pytest.mark.slow
 def test_by_a_plain_computation(kind, published, tokenizer, monkeypatch):
     monkeypatch.setattr(holistic_bias, "AT_ONCE", 17)  # blocks that end amid a sample
     backbone = masked(tokenizer) if kind == "masked" else causal()
@@ -152,6 +153,7 @@ def test_percent_of_pairs_by_a_loop(positions, seed):
     assert found == pytest.approx([expected] * 2, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_the_interval_covers_descriptors_drawn_anew():
     """Descriptors whose level varies: the share among 20 of them, against that of a large population."""
     rng = np.random.default_rng(5)

@@ -40,6 +40,7 @@ def read(outcome):
     return {reading.quantity: reading for reading in outcome.readings}
 
 
+@pytest.mark.slow
 def test_what_is_planted_is_found_by_the_probes_that_can_find_it(found):
     line, ring, none = (read(found[kind]) for kind in ("line", "ring", "none"))
     assert all(line[f"accuracy_{name}"].value > 0.85 for name in ("linear", "kernel", "neural"))

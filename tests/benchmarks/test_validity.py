@@ -122,6 +122,7 @@ def test_a_continued_run_takes_the_result_from_its_record(tiny, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["minilm", "minilm_mlm"])
+@pytest.mark.slow
 def test_trained_models_pass_without_a_word(name):
     adapters = {"adapters": "minilm_mlm"} if name == "minilm_mlm" else {}
     backbone = load_backbone(**MINILM, pooling="mean", max_length=128, normalize=True, **adapters)
@@ -183,6 +184,7 @@ def _repeat_first_layer(model):
         (_silence_attention, "its layers do not read the context"),
     ],
 )
+@pytest.mark.slow
 def test_damage_is_told_by_behaviour(change, said):
     backbone = load_backbone(**MINILM, pooling="mean", max_length=128, normalize=True)
     with torch.no_grad():

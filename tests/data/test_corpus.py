@@ -54,6 +54,7 @@ def test_long_sentences_are_cut_and_counted_and_short_ones_left_out(tmp_path, ti
     assert "Oh." not in data.texts["train"]
 
 
+@pytest.mark.slow
 def test_versions_of_an_embedded_group_stay_together(tiny):
     data = make(tiny, ["embedded/people"], validation=0.05)
     rows = {split: set(texts) for split, texts in data.texts.items()}

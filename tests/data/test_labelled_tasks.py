@@ -267,6 +267,7 @@ def test_values_out_of_range(rte, tiny, change, message):
 
 @pytest.mark.data
 @pytest.mark.parametrize("task", ["wnli", "stsb"])
+@pytest.mark.slow
 def test_published_examples_give_a_part_for_choosing(tiny, task):
     data = make(tiny, None, task=task, validation=0.1)
     total = len(data.examples["train"]) + len(data.examples["validation"])

@@ -468,6 +468,7 @@ def test_a_prompt_search_on_another_axis_begins_with_the_examples_that_have_its_
     assert len(stub.payloads[0]["messages"]) == 2  # the task and the text
 
 
+@pytest.mark.slow
 def test_prompt_search_by_file_stops_says_what_to_do_and_goes_on(tmp_path, capsys):
     with Stub(careless_at_first) as stub:
         arguments = [*SEARCH, *of_stub(stub, tmp_path)]

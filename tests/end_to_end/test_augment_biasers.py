@@ -22,6 +22,7 @@ def _here(tmp_path, monkeypatch):
     (tmp_path / "reports" / "b.txt").write_text("A Swede built boats. He sold them quickly. Swedes came to buy.\n")
 
 
+@pytest.mark.slow
 def test_a_folder_is_expanded_and_accounted_for(tmp_path, capsys):
     assert augment_here(*BIASERS, "output=out") == 0
     made = rows(tmp_path / "out")
@@ -51,6 +52,7 @@ def test_a_folder_is_expanded_and_accounted_for(tmp_path, capsys):
     assert content(tmp_path / "out") == before
 
 
+@pytest.mark.slow
 def test_a_limit_writes_a_fair_sample(tmp_path):
     assert augment_here(*BIASERS, "output=out", "limit=8", "augmentation.mentions=each") == 0
     (file,) = data_files(tmp_path / "out")
@@ -64,6 +66,7 @@ def test_a_limit_writes_a_fair_sample(tmp_path):
     assert "fair subsample of `whole/`" in (tmp_path / "out" / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_set_from_a_language_model_stays_in_the_run(tmp_path):
     members = [{"adjective": name, "person": name, "people": f"{name}s"} for name in ("Nigerian", "Korean")]
     with Stub(lambda *_: said(json.dumps({"biasers": members}))) as stub:

@@ -57,6 +57,7 @@ def test_the_same_manifest_gives_the_same_texts_however_it_is_run(tmp_path):
     assert augment_here(*PERTURB, *other, "output=four") == 1
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_to_the_same_output(tmp_path):
     assert augment_here(*PERTURB, "output=whole", "shard_rows=2") == 0
     assert augment_here(*PERTURB, "output=cut", "shard_rows=2") == 0
@@ -114,6 +115,7 @@ def test_perturbable_texts_are_kept_with_their_score(tmp_path):
     assert {"r1", "r6"} & set(made) == set()
 
 
+@pytest.mark.slow
 def test_the_reading_sheet_is_written_once_and_read_back(tmp_path):
     assert augment_here(*PERTURB, "output=out") == 0
     sheet = tmp_path / "out" / SHEET

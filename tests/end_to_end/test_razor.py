@@ -69,6 +69,7 @@ def evaluate_here(*arguments):
     return 0
 
 
+@pytest.mark.slow
 def test_a_planted_shortcut_falls_by_half_and_the_x_ray_shows_it(tmp_path):
     made = planted(train=300, test=40)
     source = write(tmp_path / "planted.jsonl", made["train"])
@@ -241,6 +242,7 @@ def test_a_model_that_always_fails_the_check_leaves_the_data_and_says_so(tmp_pat
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_a_mixture_of_tasks_is_rewritten_trained_on_and_checked_for_leakage(tmp_path):
     mixture = "fool_me_twice+vitaminc_two_way"
     arguments = [*RAZOR, *RULES, "augmentation.k=60", "augmentation.rounds=1"]

@@ -128,6 +128,7 @@ def test_a_sweep_runs_its_jobs_in_order_and_a_failing_one_stops_no_other(run, sm
     assert "hydra.mode=RUN" in records[0].command
 
 
+@pytest.mark.slow
 def test_help_answers_without_the_libraries_that_take_seconds_to_import():
     """What makes it answer in under two seconds on a quiet machine; a limit of time would judge the machine."""
     program = (

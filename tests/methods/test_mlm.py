@@ -151,6 +151,7 @@ def test_byte_level_tokens_go_on_with_a_word_unless_they_begin_one(byte_tokenize
     assert not word_continuations(byte_tokenizer)[byte_tokenizer.convert_tokens_to_ids("<|endoftext|>")]
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_seed_are_the_same_and_of_two_seeds_are_not(tiny, tmp_path):
     def run(seed, noise):
         torch.manual_seed(noise)
@@ -164,6 +165,7 @@ def test_two_runs_of_one_seed_are_the_same_and_of_two_seeds_are_not(tiny, tmp_pa
     assert run(0, noise=1)[0] != run(1, noise=1)[0]
 
 
+@pytest.mark.slow
 def test_dropout_is_drawn_from_seed_and_step_and_off_in_validation(tiny, tmp_path):
     def run(seed, noise, **changes):
         torch.manual_seed(noise)
@@ -228,6 +230,7 @@ def test_without_adapters_everything_is_trained(tiny, tmp_path):
 @pytest.mark.parametrize(
     ("rank", "lr", "share"), [(None, 1e-2, 0.5), pytest.param(8, 3e-2, 0.8, marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_it_overfits_a_handful_of_sentences(tiny, tmp_path, rank, lr, share):
     data = make_data(tiny, tmp_path, count=8, epochs=60, batch_size=8)
     method = MLM(tiny, **VALUES | {"rank": rank, "lr": lr})
@@ -286,6 +289,7 @@ def test_validation_reports_means_over_all_masked_tokens(tiny, tmp_path):
     assert metrics["validation/loss"] == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_continued_run_skips_the_batches_it_has_used(tiny, tmp_path):
     def run(killed_at=None, ckpt_path=None):
         encoder = copy.deepcopy(tiny)

@@ -101,6 +101,7 @@ def test_the_first_loss_is_that_of_transformers_by_labels(seq2seq, tmp_path):
     assert seq2seq.model.config.perturber_format == "paper"
 
 
+@pytest.mark.slow
 def test_it_overfits_a_handful_of_pairs(seq2seq, tmp_path):
     method = PerturberTraining(seq2seq, **VALUES | {"epochs": 30})
     losses = recorded(method)
@@ -213,6 +214,7 @@ def test_a_causal_lm_is_trained_on_the_rewriting_alone(decoder, tmp_path):
     assert method.facts()["pipeline"] == "text-generation"
 
 
+@pytest.mark.slow
 def test_a_causal_lm_learns_a_handful_of_pairs_and_keeps_its_tied_words(decoder, tmp_path):
     method = PerturberTraining(decoder, **VALUES | {"epochs": 60, "train_embeddings": False})
     before = decoder.model.get_input_embeddings().weight.clone()

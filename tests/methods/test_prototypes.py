@@ -272,6 +272,7 @@ def test_a_checkpoint_restores_weights_and_prototypes(tiny, tmp_path, make):
 
 
 @pytest.mark.parametrize("make", METHODS)
+@pytest.mark.slow
 def test_a_run_continued_within_an_epoch_ends_as_one_that_never_stopped(tiny, tmp_path, make):
     def run(*, stop=-1, start=None):
         encoder = copy.deepcopy(tiny)

@@ -173,6 +173,7 @@ def test_validation_is_over_all_examples_held_out(tiny, tmp_path, task):
     assert metrics["validation/loss"] == pytest.approx(loss, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_seed_are_the_same_and_of_two_seeds_are_not(tiny, tmp_path):
     def run(seed, noise):
         torch.manual_seed(noise)
@@ -213,6 +214,7 @@ def test_other_architectures_train(tiny_folders, tmp_path, kind):
     assert Classifier(encoder, data.task.labels).outputs([("a", "b")]).shape == (1, 3)
 
 
+@pytest.mark.slow
 def test_training_stops_after_the_validations_it_should_wait_and_goes_on_to_the_same_end(tiny, tmp_path):
     def run(folder, killed_at=None, **changes):
         encoder = copy.deepcopy(tiny)

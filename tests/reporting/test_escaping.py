@@ -68,6 +68,7 @@ def test_no_script_comes_from_data(pages):
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@pytest.mark.slow
 def test_a_browser_shows_it_as_text(pages, tmp_path):
     for page in pages:
         done = subprocess.run(

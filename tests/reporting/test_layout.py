@@ -64,6 +64,7 @@ def view(folder):
     [run, *(pytest.param(make, marks=pytest.mark.slow) for make in (ensemble, sweep, reproduction, view))],
     ids=lambda make: make.__name__,
 )
+@pytest.mark.slow
 def test_nothing_is_cut_at_two_widths(make, tmp_path):
     page = make(tmp_path)
     assert page.stat().st_size < 3_000_000

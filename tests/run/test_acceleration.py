@@ -16,6 +16,7 @@ from tests.methods import test_mlm
 from tests.run.launch.test_processes import QUIET, encoder
 
 
+@pytest.mark.slow
 def test_blocks_are_compiled_from_the_start_of_training_to_its_end(tiny):
     names = list(tiny.state_dict())
     compiled = Acceleration(tiny, None, "none", compiled=True)

@@ -78,6 +78,7 @@ def distance_of(tiny, data):
     return np.abs(sides[0] - sides[1]).mean()
 
 
+@pytest.mark.slow
 def test_pairing_brings_logits_together_and_a_factor_of_zero_is_plain_training(tiny, data, tmp_path):
     plain, paired, zero = (copy.deepcopy(tiny) for _ in range(3))
     losses, _ = trained(plain, data, tmp_path, None)

@@ -82,6 +82,7 @@ def trained(tiny, data, folder, debiasing):
 
 
 @pytest.mark.parametrize("name", ALL)
+@pytest.mark.slow
 def test_every_debiasing_trains_alike_twice_and_unlike_plain_training(tiny, data, tmp_path, name):
     plain = PLAIN or trained(copy.deepcopy(tiny), data, tmp_path, None)[0]
     PLAIN[:] = plain

@@ -76,6 +76,7 @@ def names(page):
 
 
 @needs_chromium
+@pytest.mark.slow
 def test_the_table_is_sorted_by_a_click_on_a_heading(opened):
     click = "document.querySelector('[data-column=\"cced/mine/gap\"] button').click()"
     assert names(opened()) == ["first", "fourth", "second", "third"]
@@ -214,6 +215,7 @@ def test_the_command_writes_the_page_and_says_where(folder, capsys):
     ("count", "seconds"), [(200, 2), pytest.param(5000, 5, marks=pytest.mark.slow)], ids=["200 runs", "5,000 runs"]
 )
 @needs_chromium
+@pytest.mark.slow
 def test_many_runs_open_in_time(tmp_path, count, seconds):
     template = run(tmp_path, "template", 111.0, 222.0, seed=333)
     template.readings += [replace(reading(LIKE, 222.0, 333), subset=f"part_{k}") for k in range(10)]

@@ -282,6 +282,7 @@ ANY = st.text(max_size=40) | st.lists(
 @BOTH
 @settings(max_examples=60, deadline=None)
 @given(text=ANY, target=st.sampled_from(["man", "woman", "neutral"]))
+@pytest.mark.slow
 def test_any_text_is_rewritten_the_same_way_twice(rewriter, text, target):
     assert rewriter(text, target) == rewriter(text, target)
 

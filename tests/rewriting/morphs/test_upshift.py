@@ -62,6 +62,7 @@ def test_every_member_gets_the_same_words(upshift):
     assert len({one.replace(member, "X") for one, member in zip(made, members, strict=True)}) == 1
 
 
+@pytest.mark.slow
 def test_a_text_does_not_depend_on_its_neighbours(upshift):
     texts = [TEXT, "Short words here make a longer sentence together.", "A Swede built another wooden boat quickly."]
     assert upshift(texts) == [upshift([text])[0] for text in texts]
@@ -73,6 +74,7 @@ def test_where_nothing_may_change_nothing_does(upshift):
     assert upshift(texts) == texts
 
 
+@pytest.mark.slow
 def test_text_beyond_the_models_length_stays(upshift):
     end = "the farmer planted a large tree behind the old wall, " * 7 + "and slept."
     long = "My neighbour sold a horse that had won a race, and before winter came " + end

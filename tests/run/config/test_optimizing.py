@@ -69,6 +69,7 @@ def test_callbacks_are_built_by_their_names():
         build_callbacks({"no": {"_target_": "torch.nn.Identity"}}, [])
 
 
+@pytest.mark.slow
 def test_hints_name_settings_that_are_there():
     config = composed("train", CCD, {})
     for key in DECIDED:

@@ -144,6 +144,7 @@ def test_sigterm_is_handed_on_and_nothing_more_begins(jobs, start):
     assert [tries(run) for run in made] == [";ckpt=sweep/0;", ";"]
 
 
+@pytest.mark.slow
 def test_a_job_that_is_preempted_is_queued_again_and_goes_on(jobs, start):
     pytest.importorskip("submitit")
     (made,) = jobs("wait")
