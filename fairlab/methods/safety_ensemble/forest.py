@@ -326,7 +326,8 @@ class SafetyEnsemble:
 
     def export(self, folder: Path, card: str) -> Path:
         """Write the debiased models, and return the path of their description."""
-        from fairlab.methods.safety_ensemble.exported.export import DESCRIPTION, save_ensemble
+        from fairlab.methods.safety_ensemble.exported.export import save_ensemble
+        from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION
 
         more = (self.thresholds, self.identities, self.trainer.view == AVERAGE)
         save_ensemble(self.models[DEBIASED], self.sources, folder, *more)
