@@ -43,7 +43,9 @@ def sentence(call, *given):
     return said
 
 
-@pytest.mark.parametrize("value", WRONG, ids=repr)
+@pytest.mark.parametrize(
+    "value", WRONG, ids=lambda value: type(value).__name__ if type(value) is object else repr(value)
+)
 def test_a_wrong_argument_is_one_sentence_and_writes_nothing(results, tmp_path, value):
     runs = fairlab.runs(tmp_path / "runs")
     for call in CALLS.values():

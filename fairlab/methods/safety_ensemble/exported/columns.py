@@ -56,8 +56,9 @@ class Columns:
         sets = [[text, *(self.identities.versions(text) if self.identities else ())] for text in texts]
         owner_M = np.repeat(np.arange(len(sets)), [len(some) for some in sets])
         first_N = np.searchsorted(owner_M, np.arange(len(sets)))
-        features_MF, *received = self.ensemble.features(self.sources, [text for some in sets for text in some])
-        by_harm = self._scores(features_MF, *received)
+        every = [text for some in sets for text in some]
+        features_MF, received_KF, owner_K = self.ensemble.features(self.sources, every)
+        by_harm = self._scores(features_MF, received_KF, owner_K)
         rows: list[dict[str, Any]] = [{} for _ in texts]
         for harm, scores_M in by_harm.items():
             cut = self.ensemble.thresholds.get(harm)
@@ -78,7 +79,7 @@ class Columns:
         owner_K: NDArray[np.int64] | None,
     ) -> dict[str, NDArray[np.float64]]:
         """Return scores (M,) by harm; texts without a score from any source are not scored and get nan."""
-        known_M = ~np.isnan(features_MF).all(axis=1)
+        known_M = ~np.all(np.isnan(features_MF), axis=1)
         found = {harm: np.full(len(features_MF), np.nan) for harm in self.ensemble.models}
         if owner_K is None:
             received_KF = received_KF[known_M]
