@@ -105,5 +105,5 @@ DESCRIPTION = Description(
 
 
 def slug(name: str) -> str:
-    """Return a name as a part of a reading's key: without white space and slashes."""
+    """Return a name in the form that a reading's key takes: without white space or slashes."""
     return re.sub(r"[^\w*&.-]+", "_", name.strip())
