@@ -327,11 +327,9 @@ class SafetyEnsemble:
     def export(self, folder: Path, card: str) -> Path:
         """Write the debiased models, and return the path of their description."""
         from fairlab.methods.safety_ensemble.exported.export import save_ensemble
-        from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION
 
-        more = (self.thresholds, self.identities, self.trainer.view == AVERAGE)
-        save_ensemble(self.models[DEBIASED], self.sources, folder, *more)
-        return folder / DESCRIPTION
+        averaged = self.trainer.view == AVERAGE
+        return save_ensemble(self.models[DEBIASED], self.sources, folder, self.thresholds, self.identities, averaged)
 
     def _views(self, texts: Sequence[SafetyText]) -> Views:
         return seen(self.sources, [text.text for text in texts], self.trainer.views, self.identities)
