@@ -29,15 +29,19 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+import fairlab
+from fairlab.lexicons import load_lexicon
 from fairlab.methods.safety_ensemble.exported.export import save_ensemble
 from fairlab.methods.safety_ensemble.model import HarmModel
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.record import Record
+from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.run.command_line import cli, console
 from fairlab.run.command_line.console import OWN
 from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.job import job
+from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
 from tests.damaged_models import OF_A_MODEL, OF_SENTENCE_TRANSFORMERS, copied
 
@@ -127,6 +131,7 @@ def write_inputs(folder: Path) -> None:
     (folder / "zero_byte.txt").write_bytes(b"She left.\nHe \0left.\n")
     (folder / "long_line.txt").write_text("She left early. " * 700_000)
     write_prepared(folder)
+    write_broken_texts(folder)
     (folder / "groups.doc").write_text("x")
     (folder / "bad.parquet").write_bytes(b"no")
     write_own_data(folder)
@@ -164,6 +169,25 @@ def write_inputs(folder: Path) -> None:
     for name, content in ({"mini": matrix, "bad": "a: [", "empty": "", "lacking": "seeds: [1]\n"} | others).items():
         (folder / "experiments" / name).mkdir(parents=True)
         (folder / "experiments" / name / "matrix.yaml").write_text(content)
+
+
+def write_broken_texts(folder: Path) -> None:
+    """Texts that are not quite text, as tables, lines of JSON and plain lines hold them."""
+    files = {
+        "bytes.txt": b"She left.\xff\n",
+        "bytes.jsonl": b'{"text": "She left \xff", "label": "1"}\n',
+        "bytes.csv": b"text,label\nShe \xff left,1\n",
+        "half.jsonl": b'{"text": "She \\ud83d left.", "label": "1"}\n',
+        "half.txt": b"She \xed\xa0\xbd left.\n",
+        "two.txt": "Zoë: she\n".encode() + "Zoë: he\n".encode("latin-1"),
+        "repeated.csv": b"text,label,text\nShe left.,1,He left.\n",
+        "control.csv": b"te\x07xt,label\nShe left.,1\n",
+    }
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    lexicon = "axis: pets\nattributes: [cat, dog]\nwords: {a: [[n, cat, dog]]}\n"
+    (folder / "bell.yaml").write_text(lexicon + 'names: [[friend, "A\\x07nn", Bob]]\n')
+    (folder / "everyone.yaml").write_text(lexicon + "people: ['*']\n")
 
 
 def write_outside(folder: Path) -> None:
@@ -278,6 +302,30 @@ def test_bad_input_is_one_sentence(inputs, tmp_path, monkeypatch, capfd, base, o
     assert not [path for path in left_over if path.parent.name != "items"]
     for path in left:
         assert path.name != "record.json" or json.loads(path.read_text())["status"] == "failed"
+
+
+BROKEN = {
+    "bytes.txt": "line 1: not UTF-8",
+    "bytes.csv": "line 2: not UTF-8",
+    "half.jsonl": "line 1: the text holds half a surrogate pair",
+    "two.txt": "line 2: not UTF-8",
+    "repeated.csv": "has the column 'text' more than once",
+    "control.csv": "with a character that is no text",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_an_audit_refuses_broken_texts(tmp_path, name):
+    write_broken_texts(tmp_path)
+    with pytest.raises(FairlabError, match=f"{name}.*{BROKEN[name]}"):
+        fairlab.audit(lambda texts: [0.5] * len(texts), str(tmp_path / name), mode="lexical")
+
+
+@pytest.mark.parametrize("end", [" <b <i <!--", " &", "<", " [[", " ```"])
+def test_markup_that_never_ends_hides_no_word(end):
+    rules = RuleRewriter(load_lexicon("gender"), mode="lexical")
+    assert rules(f"She left{end}", "man") == f"He left{end}"
+    assert rules("x" + end * 200, "man") == "x" + end * 200
 
 
 PLANNED = [

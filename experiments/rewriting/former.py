@@ -12,7 +12,14 @@ import random
 from pathlib import Path
 from typing import Any
 
+from experiments.perturbation.pairs import corpus
 from experiments.rewriting.natural import SOURCES, sentences
+from fairlab.augmentation.perturbation import Perturbation
+from fairlab.augmentation.rules import Rules
+from fairlab.data.groups import read_groups
+from fairlab.data.perturbation_pairs import silver_pairs
+from fairlab.data.published.task_files import read_task
+from fairlab.data.stream.choices import perturb_examples
 from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.biasers import BiaserRewriter
@@ -28,12 +35,19 @@ GOALS = {
     "nationality": ("french",),
 }
 EACH, SEED = 150, 3  # sentences of each source
+EXAMPLES, CORPUS = 400, 1500  # examples of a task, sentences that a perturber's pairs are made of
+Made = list[tuple[str, str]]  # texts, and what is made of each
 
 
-def made() -> dict[str, list[str]]:
-    """Return the drawn sentences, and what each way of rewriting makes of them."""
+def made() -> dict[str, Made]:
+    """Return what each way of rewriting makes of its texts."""
+    return of_uses() | of_sentences()
+
+
+def of_sentences() -> dict[str, Made]:
+    """Return what the rewriters make of sentences drawn from the sources."""
     texts = [text for source in SOURCES for _, text in random.Random(SEED).sample(sentences(source), EACH)]
-    found = {"texts": texts}
+    found = {}
     for axis, targets in GOALS.items():
         lexicon = load_lexicon(axis)
         swap = WordSwap(lexicon)
@@ -47,17 +61,35 @@ def made() -> dict[str, list[str]]:
     found["copies of biasers"] = [
         "\n".join(copy.text for copy in some) if isinstance(some, list) else "" for some in copies
     ]
+    return {way: list(zip(texts, made, strict=True)) for way, made in found.items()}
+
+
+def of_uses() -> dict[str, Made]:
+    """Return the groups of CCD by rules, the copies of fairscore, and the pairs of a perturber's training."""
+    groups = [group for name in ("people", "short") for group in read_groups(f"embedded/{name}")]
+    rebuilt = {group.id: "\n".join(group.versions.values()) for group in Rules().groups(groups)}
+    found = {"groups of CCD": [(group.versions[group.source], rebuilt.get(group.id, "")) for group in groups]}
+    for task, split in (("sst2", "dev"), ("rte", "dev")):
+        examples = read_task(task, split, None)[:EXAMPLES]
+        copies = perturb_examples(examples, Perturbation(axes=["gender", "race", "age"], sampling="uniform")).examples
+        fields = [["\n".join(one.fields) for one in some] for some in (examples, copies)]
+        found[f"copies of fairscore, {task}"] = list(zip(*fields, strict=True))
+    for axis in ("gender", "race", "age"):
+        texts = list(dict.fromkeys(corpus(axis)))[:CORPUS]
+        pairs = {pair.original: pair.perturbed for pair in silver_pairs(texts, [axis], SEED)}
+        found[f"pairs of the perturber, {axis}"] = [(text, pairs.get(text, text)) for text in texts]
     return found
 
 
-def compared(former: dict[str, list[str]], present: dict[str, list[str]]) -> dict[str, Any]:
+def compared(former: dict[str, Made], present: dict[str, Made]) -> dict[str, Any]:
     """Return number of texts, of those that either turns, and of those that are turned in another way, by way."""
-    texts = former["texts"]
     found = {}
-    for way in [name for name in former if name != "texts"]:
-        pairs = list(zip(texts, former[way], present[way], strict=True))
-        turned = sum({before, after} not in ({text}, {""}) for text, before, after in pairs)
-        other = sum(before != after for _, before, after in pairs)
+    for way, before in former.items():
+        texts = [text for text, _ in before]
+        assert texts == [text for text, _ in present[way]]
+        pairs = [(text, old, new) for (text, old), (_, new) in zip(before, present[way], strict=True)]
+        turned = sum({old, new} not in ({text}, {""}) for text, old, new in pairs)
+        other = sum(old != new for _, old, new in pairs)
         found[way] = {"texts": len(texts), "turned": turned, "other": other, "share of turned": other / max(1, turned)}
     return found
 

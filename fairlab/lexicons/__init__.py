@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypedDict
 from fairlab.checks.foreign import read_yaml, require_form
 from fairlab.checks.values import Text
 from fairlab.lexicons.biasers import as_lexicon
+from fairlab.text.reading import CONTROL
 from fairlab.types import NEUTRAL, Bounds, FairlabError
 
 FOLDER = Path(__file__).parent
@@ -215,7 +216,7 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
 
     Raises:
         FairlabError: a key is missing, a row has the wrong length, the lexicon holds no words, a name is listed twice,
-            or the content contradicts itself.
+            a word has a control character, or the content contradicts itself.
     """
     if not isinstance(content, dict) or not {"axis", "attributes", "words"} <= set(content):
         raise FairlabError(f"{path} is no lexicon; it needs the keys axis, attributes and words")
@@ -235,6 +236,9 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
     swapped = list(_entries(sections, content, path))
     _check_names(content.get("names") or [], path)
     further = list(_entries(content.get("further") or {}, content, path))
+    for form in (form for entry in (*swapped, *further) for form in entry.forms):
+        if CONTROL.search(form):
+            raise FairlabError(f"{path}: the word {form!a} has a character that is no text; remove it")
     if not swapped:
         raise FairlabError(f"the lexicon {path} is empty; give it at least one row of words")
     lexicon = Lexicon(

@@ -14,6 +14,7 @@ WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # text after an apostrophe is a separ
 # A listed word joined to another by a hyphen is a separate word ("man-made"), but not after or before these.
 JOINED_AFTER = frozenset("ex half step great grand non anti pro co mid all year".split())
 JOINED_BEFORE = frozenset("owned led only dominated run like in turned to of born and or".split())
+UNITS_OF_AGE = frozenset("year years month months week weeks day days".split())
 _BEFORE = re.compile(r"(\w+)(\W*)$")
 _AFTER = re.compile(r"(\W*)(\w+)")
 
@@ -86,6 +87,11 @@ def in_compound(text: str, span: Span) -> bool:
         after = _AFTER.match(text[span.end + 1 : span.end + 30])
         return after is not None and after[2].casefold() not in JOINED_BEFORE
     return False
+
+
+def is_part_of_age(word: str, before: str) -> bool:
+    """Return whether a word is *old* in an age, as in *9-year-old*, by the word before it; case does not matter."""
+    return word.casefold() == "old" and before.casefold() in UNITS_OF_AGE
 
 
 def match_case(original: str, replacement: str) -> str:

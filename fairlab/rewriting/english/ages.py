@@ -24,6 +24,7 @@ AGE = re.compile(
     rf"|(?<=[a-z], )(\d\d)(?=[,.])",
     re.IGNORECASE,
 )
+_ENDING = re.compile(r"\byears?[- ]old $", re.IGNORECASE)
 _GROUPS = frozenset("team crew squad staff band choir orchestra jury cast company".split())
 _PERSONAL = frozenset("i you he she we they who someone everyone anyone him her me them us himself herself".split())
 
@@ -49,6 +50,11 @@ def age_in_years(found: str) -> int:
     if tens in _SMALL:
         return _SMALL.index(tens) + 1
     return 10 * (_TENS.index(tens) + 2) + (_SMALL.index(rest) + 1 if rest else 0)
+
+
+def follows_age(text: str, start: int) -> bool:
+    """Return whether an age ends right before an offset, as in *a 9-year-old boy*."""
+    return _ENDING.search(text, max(0, start - 12), start) is not None
 
 
 def written_like(found: str, age: int) -> str:

@@ -142,13 +142,18 @@ def _article_before(text: str, position: int, start: int, new: str, end: int) ->
 def say_once(text: str, edits: Sequence[Edit], adjectives: Container[int]) -> list[Edit]:
     """Return the edits without the second use of an adjective for the same person.
 
-    *A young, tall girl* becomes *a middle-aged, tall woman*, not *a middle-aged, tall middle-aged woman*.
+    *A young, tall girl* becomes *a middle-aged, tall woman*, not *a middle-aged, tall middle-aged woman*, and a
+    *Chinese American* becomes a *Swede*.
     """
     said: Edit | None = None
     found = []
     for edit in edits:
         first, _, rest = edit.new.partition(" ")
         beside = said is not None and len(text[said.end : edit.start].split()) <= NEAR
+        again = said is not None and found[-1] is said and text[said.end : edit.start] in (" ", "-")
+        if said is not None and again and edit.new in (said.new, f"{said.new}s"):
+            said = found[-1] = Edit(said.start, edit.end, edit.new)
+            continue
         twice = beside and rest and said is not None and first.casefold() == said.new.casefold()
         found.append(replace(edit, new=rest) if twice else edit)
         said = edit if edit.start in adjectives else said

@@ -25,6 +25,7 @@ from fairlab.rewriting.english.given_names import (
 from fairlab.rewriting.english.lexical_actions import (
     Action,
     Actions,
+    TextWords,
     WithAccents,
     join_alternatives,
     longer_terms,
@@ -39,7 +40,7 @@ from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import fold
 from fairlab.text.view import Edit, View, is_bare, is_plain, may_join_words
-from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
+from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, is_part_of_age, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
 _Table = tuple[dict[str, Action], frozenset[str]]  # actions by word, and the words that change
@@ -155,22 +156,12 @@ class LexicalRules:
         )
 
 
-class _Words:
-    """Case-folded words of a text; one joined string is made faster than a set, and asked once or twice."""
-
-    def __init__(self, pieces: list[str]) -> None:
-        self.words = "\0".join(("", *pieces[::2], "")).casefold()
-
-    def __contains__(self, word: object) -> bool:
-        return f"\0{word}\0" in self.words
-
-
 class _Work:
     """State of one text that is rewritten in place."""
 
     def __init__(self, rules: LexicalRules, pieces: list[str], target: str, source: str | None = None) -> None:
         self.rules, self.pieces, self.target, self.source = rules, pieces, target, source
-        self.taken: _Words | None = None  # words that no new name may equal; collected at the first name
+        self.taken: TextWords | None = None  # words that no new name may equal; collected at the first name
 
     def word(self, place: int) -> str:
         """Return the word at an even index, or the separator at an odd one; an empty string beyond the ends."""
@@ -200,6 +191,8 @@ class _Work:
     def turn(self, place: int, action: Action) -> None:
         """Apply one change if the word is used in the relevant sense."""
         kind = action.kind
+        if place and is_part_of_age(self.pieces[place], self.pieces[place - 2]):
+            return
         if kind.startswith("longer"):
             if self._turn_longer(place):
                 return
@@ -300,7 +293,7 @@ class _Work:
             return
         found, vocabulary = self.pieces[place], self.rules.vocabulary
         if self.taken is None:
-            self.taken = _Words(self.pieces)
+            self.taken = TextWords(self.pieces)
         target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
         taken = self.taken if action.sense.entry is None else ()  # a row of the lexicon is reversible
         new = vocabulary.name(found, action.sense, target, taken)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english import senses
 from fairlab.rewriting.english.ages import age_in_years, find_ages, whose_age
+from fairlab.rewriting.english.edits import BETWEEN_ALTERNATIVES
 from fairlab.rewriting.english.given_names import (
     BEFORE_FIRST_NAMES,
     Neighbours,
@@ -172,7 +174,7 @@ class MentionFinder:
         spans = list(self.finder.find_read(text))
         if not spans:
             return []
-        protected, surnames, last = self._protected(text), self.surnames(text), last_names(text, whole=True)
+        protected, surnames, last = self._protected(text), last_names(text), last_names(text, whole=True)
         found = []
         for span in self._whole(text, spans):
             if any(start < span.end and span.start < end for start, end in protected) or in_compound(text, span):
@@ -214,7 +216,7 @@ class MentionFinder:
         found = list(self._ages(text, syntax))
         judged = self.judge.people(text, [(one.start, one.end) for one in self.listed(text)]) if self.judge else ()
         for one in self.listed(text):
-            token = _last_token(syntax, one.start, one.end)
+            token = syntax.last_token(one.start, one.end)
             if token is None:
                 around = text[max(0, one.start - 12) : one.end + 12]
                 raise Unaligned(f"'{one.word}' cannot be told from what it is joined to in '{around}'; part them")
@@ -226,10 +228,24 @@ class MentionFinder:
                 if one.start in judged if is_judged else self._stands(one.word, sense, beside, token, syntax):
                     found.append(self._mention(one, sense, token))
                     break
-        if self.judge is not None:
+        if self.judge is None:
+            found += self._other_alternatives(text, found, syntax)
+        else:
             attributes = self.judge.attributes(one.sense for one in found)
             found = [one for one in found if one.sense.attribute in attributes]
         return sorted(found, key=lambda mention: mention.start)
+
+    def _other_alternatives(self, text: str, found: Iterable[Mention], syntax: Syntax) -> Iterator[Mention]:
+        """Yield the words that are no mentions but alternatives to one that is: *Sir* in *Sir/Madam*."""
+        known = {mention.start: mention.sense for mention in found}
+        listed = self.listed(text)
+        for one, other in (*pairwise(listed), *pairwise(listed[::-1])):
+            told = known.get(other.start) if one.start not in known else None
+            between = text[min(one.end, other.end) : max(one.start, other.start)]
+            if told is not None and BETWEEN_ALTERNATIVES.fullmatch(between):
+                same = [some for some in one.senses if some.entry is told.entry]
+                alike = same or [some for some in one.senses if some.pos == told.pos == "title"]
+                yield from (self._mention(one, some, syntax.last_token(one.start, one.end)) for some in alike[:1])
 
     def doubtful(self, text: str, syntax: Syntax, mentions: Iterable[Mention]) -> list[Mention]:
         """Return capitalised listed words in names that are not mentions, such as a name mistaken for a work's.
@@ -325,10 +341,6 @@ class MentionFinder:
             if sense is not None:
                 yield start, end, sense
 
-    def surnames(self, text: str) -> set[str]:
-        """Return the words that follow a first name somewhere in the text: alone, they are not first names either."""
-        return last_names(text)
-
     def is_listed_name(self, word: str) -> bool:
         """Return whether a word is listed as a first name of the axis."""
         senses = self.vocabulary.senses.get(word.casefold(), [])
@@ -370,14 +382,6 @@ def _follows_other_word(syntax: Syntax, start: int) -> bool:
     if before is None or (before.text[:1].isupper() and not before.is_sent_start):  # Being John Malkovich
         return False
     return before.lower_ not in BEFORE_FIRST_NAMES and before.tag_ not in _NAME_TAGS
-
-
-def _last_token(syntax: Syntax, start: int, end: int) -> Any:
-    """Return the token at the end of a span, or None if token boundaries do not match the span."""
-    token = syntax.at(start)
-    while token is not None and token.idx + len(token) < end:
-        token = token.nbor() if token.i + 1 < len(token.doc) else None
-    return token
 
 
 def _order(sense: Sense, token: Any, syntax: Syntax) -> int:

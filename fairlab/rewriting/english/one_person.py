@@ -7,7 +7,7 @@ from typing import Any
 
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.coreference import PRONOUNS, Coreference
-from fairlab.rewriting.english.given_names import BEFORE_SURNAMES, PLACES
+from fairlab.rewriting.english.given_names import BEFORE_SURNAMES, PLACES, last_names
 from fairlab.rewriting.english.mentions import Mention, MentionFinder
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
 from fairlab.types import NEUTRAL
@@ -95,7 +95,7 @@ class People:
         person = self.coreference.at(start)
         if person is None or all(self.coreference.at(m.start) is not person for m in own):
             return False
-        surname = word in self.finder.surnames(self.text)
+        surname = word in last_names(self.text)
         after = token.doc[token.i + 1 : token.i + 2]
         middle = follows_name and len(after) == 1 and after[0].tag_.startswith("NNP")  # Hedwig Eva Maria Kiesler
         return middle or not (surname or follows_name)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
-from fairlab.rewriting.english.ages import age_in_years, written_like
+from fairlab.rewriting.english.ages import age_in_years, follows_age, written_like
 from fairlab.rewriting.english.agreement import plural_verb, singular_verb
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.certain import certain_mentions
@@ -312,7 +312,7 @@ class RuleRewriter:
                     taken.add(new.casefold())
                     edits.append(Edit(mention.start, mention.end, new.upper() if _all_capitals(mention.found) else new))
             else:
-                edits.append(self._turn_word(mention, target, syntax))
+                edits.append(self._turn_word(text, mention, target, syntax))
         edits = say_once(text, edits, {mention.start for mention, _ in turned if mention.sense.pos == "adjective"})
         said = [edit.new for edit in edits]  # words that an age must fit
         for mention, target in ages:
@@ -320,7 +320,7 @@ class RuleRewriter:
             edits.append(Edit(mention.start, mention.end, written_like(mention.found, years)))
         return edits
 
-    def _turn_word(self, mention: Mention, target: str, syntax: Syntax | None) -> Edit:
+    def _turn_word(self, text: str, mention: Mention, target: str, syntax: Syntax | None) -> Edit:
         entry = mention.sense.entry
         assert entry is not None
         listed = self.vocabulary.listed(mention.sense)
@@ -328,6 +328,8 @@ class RuleRewriter:
         new = self.vocabulary.form(entry, target, before)
         if not new and not before:
             return Edit(mention.start, mention.end, self.vocabulary.lexicon.alone)
+        if new.endswith(f" {entry.forms[0]}") and follows_age(text, mention.start):  # a 65-year-old man, not old man
+            new = entry.forms[0]
         return Edit(mention.start, mention.end, recase(mention.found, listed, new))
 
     def _turn_pronoun(self, mention: Mention, target: str, syntax: Syntax | None) -> list[Edit]:

@@ -15,6 +15,7 @@ from fairlab.rewriting.english.things import (
     is_ruler_of,
     is_told_a_thing,
 )
+from fairlab.text.words import UNITS_OF_AGE
 
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
 # Words that make a following name that of a known figure, *Queen Victoria*, *Pope John*: both stay unchanged.
@@ -28,7 +29,7 @@ _OPENING, _CLOSING = (' "', " “", " '", " ‘"), ('" ', "” ", "' ", "’ ")
 _ENDINGS = ("' ", "’ ")
 _NEVER_CAPITALISED = frozenset(("kin", "rank", "school year", "stage"))
 _ORDINALS = frozenset("first second third fourth fifth sixth last only next unborn youngest eldest oldest".split())
-_BEFORE_AGES = frozenset("year years month months weeks days how".split())
+_BEFORE_AGES = UNITS_OF_AGE | {"how"}
 _NUMERALS = frozenset("II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI".split())
 _RANKS = frozenset("king kings queen queens prince princes princess princesses lord lords baron barons".split())
 _TEAMS = frozenset("kings queens princes dukes barons lords brothers sisters saints".split())

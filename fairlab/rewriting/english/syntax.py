@@ -80,6 +80,13 @@ class Syntax:
         """Return the token that begins at an offset, or None."""
         return self.tokens.get(start)
 
+    def last_token(self, start: int, end: int) -> Any:
+        """Return the token at the end of a span, or None if token boundaries do not match the span."""
+        token = self.at(start)
+        while token is not None and token.idx + len(token) < end:
+            token = token.nbor() if token.i + 1 < len(token.doc) else None
+        return token
+
     def entity(self, token: Any) -> Any:
         """Return the named entity that contains a token, or None; entities are computed on first use."""
         if not self.has_entities:

@@ -13,6 +13,10 @@ EVERYWHERE = [
     ("the waitress/waiter left", "the waiter left"),
     ("king/queen", "king"),
     ("Dear Sir/Madam,", "Dear Sir,"),
+    ("Dear Sir/Madam, I write to you.", "Dear Sir, I write to you."),
+    ("Dear Madam / Sir,", "Dear Sir,"),
+    ("Mr/Ms Smith came.", "Mr Smith came."),
+    ("Dear Lord/Lady Smith", "Dear Lord Smith"),
     ("Mr./Mrs. Smith", "Mr. Smith"),
     ("Mr. or Mrs. Smith", "Mr. Smith"),
     ("A man or a woman may sign, and her name is kept.", "A man may sign, and his name is kept."),
@@ -47,6 +51,21 @@ def test_rules_turn_the_whole_person(mode):
 def test_word_swap_turns_the_same_words():
     swap = WordSwap(GENDER)
     assert [swap(text, "man") for text, _ in EVERYWHERE] == [to for _, to in EVERYWHERE]
+
+
+@pytest.mark.parametrize("mode", ["syntax", "lexical"])
+def test_both_of_two_titles_become_one(mode):
+    texts = ["Dear Sir/Madam, I write to you.", "Dear Sir or Madam,", "Mr./Mrs. Smith came."]
+    made = RuleRewriter(GENDER, mode=mode).rewrite_all(texts, ["neutral"] * 3)
+    assert made == ["Dear Friend, I write to you.", "Dear Friend,", "Mx. Smith came."]
+
+
+@pytest.mark.parametrize("target", ["neutral", "child", "senior", "adult"])
+@pytest.mark.parametrize("text", ["A 9-year-old boy ran.", "The 65-year-old man sat.", "Three months old"])
+def test_old_in_an_age_is_no_adjective(text, target):
+    age = load_lexicon("age")
+    assert RuleRewriter(age, mode="lexical")(text, target) == text
+    assert " ".join(WordSwap(age)(text, target).split()[:2]) == " ".join(text.split()[:2])
 
 
 def test_alternatives_are_exchanged_one_by_one():

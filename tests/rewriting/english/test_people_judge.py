@@ -16,6 +16,8 @@ def rewriters():
     ("axis", "target", "text", "wanted"),
     [
         ("nationality", "brazilian", "A French teacher saw a French film.", "A Brazilian teacher saw a French film."),
+        ("nationality", "brazilian", "He was a Chinese American cook.", "He was a Brazilian cook."),
+        ("nationality", "brazilian", "The Chinese Americans left.", "The Brazilians left."),
         ("nationality", "brazilian", "The Italian government spoke of the Bank of Italy.", None),
         ("nationality", "brazilian", "Three Germans speak English at home.", "Three Brazilians speak English at home."),
         ("religion", "muslim", "The Hindu Kush lies in the north.", None),

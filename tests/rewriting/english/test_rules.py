@@ -127,6 +127,8 @@ AXES = [
     ("age", "I would be eleven years old in March.", "young", "I would be eighteen years old in March."),
     ("age", "The 70-year-old retiree met a toddler.", "child", "The 17-year-old teen met a toddler."),
     ("age", "A 3-year-old toddler in a 12-year-old car", "senior", "An 80-year-old octogenarian in a 12-year-old car"),
+    ("age", "A 9-year-old boy ran.", "senior", "A 65-year-old man ran."),
+    ("age", "Two nine-year-old boys ran.", "adult", "Two eighteen-year-old men ran."),
     ("age", "A young, tall girl sang.", "middle-aged", "A middle-aged, tall woman sang."),
     ("age", "Her baby boy has an old friend.", "senior", "Her baby boy has an old friend."),
     ("religion", "A Muslim and an imam at the mosque", "jewish", "A Jew and a rabbi at the synagogue"),
