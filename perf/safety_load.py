@@ -26,12 +26,12 @@ import numpy as np
 from harness import machine, results
 
 RESULTS = results("safety_load")
-WORDS = "the a gardener writes of long walks by an old river where birds and boats pass every bright morning".split()
+WORDS = "the a gardener writes of long walks by an old river where women and boats pass every bright morning".split()
 PERCENTILES = (50, 90, 99, 100)
 
 
 def client(port: int, number: int, texts: int, until: float, said: Counter[str], latencies: list[float]) -> None:
-    """Ask until the time is over; every request holds texts that no other holds."""
+    """Ask until the time is over; requests hold texts that no other holds, two thirds of which name a group (women)."""
     rng = np.random.default_rng(number)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     while time.monotonic() < until:

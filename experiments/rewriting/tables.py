@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 from pathlib import Path
 from statistics import mean
+
+from sklearn.metrics import cohen_kappa_score
 
 from experiments.rendering import markdown
 from experiments.rewriting.labelled import share
@@ -118,6 +122,19 @@ def labelled_mentions() -> str:
     return markdown(["draw", "words", "told by", "people turned", "other uses turned"], rows)
 
 
+def readers_agreement() -> str:
+    """Return how far two readers of the same mentions agree, by axis: all labels, and without those in doubt."""
+    with gzip.open(MENTIONS.with_name("labels.csv.gz"), "rt", encoding="utf-8", newline="") as file:
+        read = [row for row in csv.DictReader(file) if row["second"]]
+    rows = []
+    for axis in dict.fromkeys(row["axis"].split()[0] for row in read):
+        pairs = [(row["label"], row["second"]) for row in read if row["axis"].split()[0] == axis]
+        sure = [pair for pair in pairs if "doubt" not in pair]
+        both = [f"{cohen_kappa_score(*zip(*some, strict=True)):.2f}" for some in (pairs, sure)]
+        rows.append([axis, str(len(pairs)), both[0], str(len(sure)), both[1]])
+    return markdown(["axis", "read twice", "kappa", "without doubt", "kappa"], rows)
+
+
 def _brief(found: dict[str, float]) -> str:
     return f"{found['count']}/{found['n']} = {found['share']:.1%}"
 
@@ -165,6 +182,7 @@ PAGES = {
         "labelled": labelled_scores,
         "natural": natural_verdicts,
         "mentions": labelled_mentions,
+        "readers": readers_agreement,
         "metamorphic": layout_shares,
         "former": former_shares,
     },

@@ -65,7 +65,7 @@ FLIPS = {
     "detectable_score_shift": _score(
         "smallest detectable shift of the score", "true shift found with a power of 80 %", low=0.0
     ),
-    "refused": _percent("refusals", "written texts that refuse"),
+    "refused": _percent("texts that refuse", "written texts that refuse to answer"),
     "people": _percent("texts with people", "rows in which the lexicon finds a person of the axis"),
     "rewriter_error": _percent("wrong rewrites", "rewrites on the reading sheet that a person calls wrong", ideal=0.0),
 }
@@ -105,5 +105,5 @@ DESCRIPTION = Description(
 
 
 def slug(name: str) -> str:
-    """Return a name as a part of a reading's key: without white space and slashes."""
+    """Return a name in the form that a reading's key takes: without white space or slashes."""
     return re.sub(r"[^\w*&.-]+", "_", name.strip())

@@ -145,7 +145,7 @@ class CounterfactualGroups(RowAugmentation):
 
 
 def _fault(answer: Versions | NotRewritten, fault: tuple[str, str] | None) -> tuple[str, str]:
-    """Return the name and finding of an answer's fault; empty strings if it has no fault."""
+    """Return the name and the details of an answer's fault, or two empty strings if it has none."""
     if isinstance(answer, NotRewritten):
         return answer.outcome, answer.reason
     if answer.empty:

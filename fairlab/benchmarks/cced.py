@@ -185,7 +185,7 @@ def cced_quantities(subset: str, attributes: Sequence[str], embeddings: NDArray[
 
 
 def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.floating]) -> list[Quantity]:
-    """Return the shares of an earlier model's gap, distance and neutral embeddings kept; inputs (N, 1 + A, D).
+    """Return how much of an earlier model's gap, distance and neutral embeddings is kept; inputs (N, 1 + A, D).
 
     Embeddings of another width, as from a different model, have no cosine to these.
     """

@@ -123,10 +123,11 @@ class Counterfactual(Benchmark):
                 margin=0.05,
             ),
             "detectable_excess_sentiment_change": _distance(
-                "smallest detectable change of sentiment beyond the control", "found with a power of 80 %"
+                "smallest detectable change of sentiment beyond the control",
+                "change of sentiment found with a power of 80 %",
             ),
             "detectable_excess_dissimilarity": _share(
-                "smallest detectable dissimilarity beyond the control", "found with a power of 80 %"
+                "smallest detectable dissimilarity beyond the control", "dissimilarity found with a power of 80 %"
             ),
             "sentiment_difference": QuantityInfo(
                 "difference of sentiment",

@@ -377,7 +377,7 @@ def _of_subset(
 
 
 def by_term(targets: Sequence[str], values: NDArray[np.floating]) -> Array:
-    """Return the mean of the values (N,) of each target's examples, (T,), targets in the order they first occur."""
+    """Return the mean (T,) of the values (N,) of each target's examples; targets are in order of first occurrence."""
     terms = {target: k for k, target in enumerate(dict.fromkeys(targets))}
     places = [terms[target] for target in targets]
     return np.bincount(places, weights=values, minlength=len(terms)) / np.bincount(places, minlength=len(terms))

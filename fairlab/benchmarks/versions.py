@@ -38,7 +38,7 @@ def present_version(benchmark: str) -> int | None:
 
 
 def definition(reading: Reading) -> int:
-    """Return the version of the definition that a reading follows: the first if its record is older than versions."""
+    """Return the version of the definition that a reading follows; it is the first if its record predates versions."""
     return reading.version or 1
 
 

@@ -51,6 +51,7 @@ def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[Safety
     """
     columns = columns or TableColumns()
     rows = list(_rows(file))
+    _check_subgroup(file, [row for _, row in rows], columns)
     harms = _harms(file, [row for _, row in rows], columns)
     for number, (place, row) in enumerate(rows, start=1):
         text = row.get(columns.text)
@@ -96,6 +97,21 @@ def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if isinstance(found, BadRow):
             raise FairlabError(f"{file}, {found.place}: {found.reason}; fix the row")
         yield f"{file}, {found[0]}" if str(file) not in found[0] else found[0], found[1]
+
+
+def _check_subgroup(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns) -> None:
+    """Raise if a column of subgroups was named and no row has it; the usual name is optional.
+
+    Raises:
+        FairlabError: The column is missing.
+    """
+    if columns.subgroup == TableColumns.subgroup or any(columns.subgroup in row for row in rows):
+        return
+    names = dict.fromkeys(str(name) for row in rows for name in row)
+    raise FairlabError(
+        f"{file} has no column '{columns.subgroup}' of subgroups; it has: {', '.join(names)}; name another by "
+        "data.columns.subgroup=NAME, or leave it out"
+    )
 
 
 def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns) -> dict[str, str] | None:

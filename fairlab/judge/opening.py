@@ -98,7 +98,7 @@ def neighbour(path: Path, name: str) -> Path:
 
 
 def beginning(path: Path, characters: int = 4096) -> str:
-    """Return the beginning of a text file; empty if it is no text."""
+    """Return the beginning of a text file, or an empty text if the file is not text."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             return file.read(characters)

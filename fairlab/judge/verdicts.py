@@ -75,7 +75,7 @@ class PairVerdict:
 
     @property
     def sentence(self) -> str:
-        """Answer in one sentence: how large the difference is before whether it is one."""
+        """Answer in one sentence: first how large the difference is, then whether chance could give it."""
         return self.said(self.first, self.second)
 
     def said(self, first: str, second: str) -> str:

@@ -83,7 +83,7 @@ class Entry:
 
     @property
     def neutral_forms(self) -> tuple[str, ...]:
-        """Return every neutral form, first the one used without a following noun."""
+        """Return every neutral form, starting with the one used without a following noun."""
         return (self.forms[0], *(form for form in (self.before_person, self.before_noun) if form is not None))
 
 

@@ -97,8 +97,9 @@ def _facts(wish: Wish) -> dict[str, Any]:
 
 def _mend(wish: Wish, folder: Path) -> MendOutcome:
     wish = replace(wish, groups=prepared_groups(wish.groups, folder))
-    proving, choosing = _proving(wish), _choosing(wish, folder / CHOOSING)
-    composed("evaluate", *proving)  # a wrong name is said before anything is trained
+    proving = _proving(wish)
+    composed("evaluate", *proving)  # a wrong name is said before anything is fetched or trained
+    choosing = _choosing(wish, folder / CHOOSING)
     runs, skipped = _runs(wish, folder)
     chosen_by = _evaluated(choosing, {ORIGINAL: wish.model} | runs, folder / CHOSEN)
     tried = [judge_change(chosen_by, name, ORIGINAL, wish.price) for name in runs]

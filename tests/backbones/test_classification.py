@@ -63,7 +63,7 @@ def test_the_pooler_is_the_encoders_where_it_has_one(tiny_folders):
 
 def test_an_encoder_under_a_projection_is_no_start_of_a_classifier(tiny):
     project(tiny, away_from(torch.eye(tiny.width)[:1]))
-    with pytest.raises(FairlabError, match="a projection or linear map behind them, which the classifier would lose"):
+    with pytest.raises(FairlabError, match="a projection or linear map after them, which the classifier would lose"):
         with_classifier(tiny, LABELS)
 
 

@@ -58,6 +58,10 @@ def test_names_of_harms():
         (TableColumns(text="comment", labels=["x"]), r"has no column 'x' of labels; it has: comment, group, Spam"),
         (TableColumns(text="comment", labels=["score"]), r"a label must be 0 or 1, not '0\.5'"),
         (TableColumns(text="comment", key="Spam", subgroup="Self-Harm"), r"has no column of labels 0 and 1"),
+        (
+            TableColumns(text="comment", subgroup="who"),
+            r"has no column 'who' of subgroups; it has: comment, group, Spam",
+        ),
     ],
 )
 def test_bad_columns_are_named(tmp_path, columns, message):
@@ -85,7 +89,7 @@ def test_identities_come_from_lexicons(tmp_path):
 
 
 def test_without_subgroups_words_tell_whom_a_text_is_about(tmp_path):
-    data = own_data(written(tmp_path, "csv"), Identity(), TableColumns(text="comment", subgroup="nowhere"))
+    data = own_data(written(tmp_path, "csv"), Identity(), TableColumns(text="comment"))
     assert [text.subgroup for text in data.texts if text.seed] == ["", "", "Religion:Islam"]
     assert len(data.made) == 6
     assert own_data(written(tmp_path, "csv"), None, TableColumns(text="comment")).made == []

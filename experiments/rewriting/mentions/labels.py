@@ -25,6 +25,7 @@ class Labelled(NamedTuple):
     start: int
     end: int
     label: str
+    second: str  # label of another reader, who read 600 of them; else empty
 
     @property
     def axis(self) -> str:
@@ -49,5 +50,5 @@ def read_labels() -> list[Labelled]:
             if sentence is None:
                 raise FairlabError(f"{source} does not hold the sentence {row['sha256']} of record {row['record']}")
             span = int(row["start"]), int(row["end"])
-            found.append(Labelled(int(row["seed"]), row["axis"], source, sentence, *span, row["label"]))
+            found.append(Labelled(int(row["seed"]), row["axis"], source, sentence, *span, row["label"], row["second"]))
     return found

@@ -22,7 +22,7 @@ from fairlab.files import write_whole
 from fairlab.methods.safety_ensemble.choosing import Compared
 from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted
 from fairlab.methods.safety_ensemble.model import Array, HarmModel
-from fairlab.methods.safety_ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, FoldModels, Part, Trainer
+from fairlab.methods.safety_ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, FoldModels, Mask, Part, Trainer
 from fairlab.methods.safety_ensemble.settings import Setting, combinations
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources
@@ -35,7 +35,6 @@ from fairlab.types import FairlabError, Texts
 CALIBRATED, UNCALIBRATED = 0, 1
 OTHERS = "others"  # key of the strengths for harms without their own
 Scores = dict[str, NDArray[np.float64]]
-Mask = NDArray[np.bool_]
 
 
 class _Kept:
@@ -327,11 +326,9 @@ class SafetyEnsemble:
     def export(self, folder: Path, card: str) -> Path:
         """Write the debiased models, and return the path of their description."""
         from fairlab.methods.safety_ensemble.exported.export import save_ensemble
-        from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION
 
-        more = (self.thresholds, self.identities, self.trainer.view == AVERAGE)
-        save_ensemble(self.models[DEBIASED], self.sources, folder, *more)
-        return folder / DESCRIPTION
+        averaged = self.trainer.view == AVERAGE
+        return save_ensemble(self.models[DEBIASED], self.sources, folder, self.thresholds, self.identities, averaged)
 
     def _views(self, texts: Sequence[SafetyText]) -> Views:
         return seen(self.sources, [text.text for text in texts], self.trainer.views, self.identities)

@@ -14,7 +14,7 @@ def short_choice(choice: Choice) -> str:
 
 
 def _setting(key: str, value: str) -> str:
-    """Return a setting as an override; an experiment and a class, which no override is short for, by their names."""
+    """Return a setting as an override; for an experiment or a class, return only its name, which is shorter."""
     if key.endswith("_target_"):
         return value.rpartition(".")[2]
     return value if key == "experiment" else f"{key}={value}"

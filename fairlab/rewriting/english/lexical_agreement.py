@@ -26,7 +26,7 @@ _AFTER_VERBS = NOT_POSSESSED | frozenset("one two three more most much many his 
 
 
 def agree(pieces: list[str], place: int, *, third_person: bool) -> None:
-    """Make the verbs of a subject pronoun agree with its replacement; ``third_person`` is their present form."""
+    """Make the verbs of a subject pronoun agree with its replacement; ``third_person`` is their form before that."""
     verb = _verb_after(pieces, place, third_person)
     if verb is None and _is_inverted(pieces, place, third_person):
         return

@@ -256,7 +256,7 @@ def _no_such_choice(path: str) -> str:
 
 
 def _is_of_hydra(error: BaseException) -> bool:
-    """Return whether Hydra itself raised an error; it fails so over values that it does not expect."""
+    """Return whether Hydra itself raised an error, as it does for values that it does not expect."""
     raised_in = list(walk_tb(error.__traceback__))[-1:]
     return any(frame.f_globals.get("__name__", "").startswith("hydra.") for frame, _ in raised_in)
 

@@ -79,7 +79,7 @@ class Columns:
         owner_K: NDArray[np.int64] | None,
     ) -> dict[str, NDArray[np.float64]]:
         """Return scores (M,) by harm; texts without a score from any source are not scored and get nan."""
-        known_M: NDArray[np.bool_] = ~np.isnan(features_MF).all(axis=1)
+        known_M = ~np.all(np.isnan(features_MF), axis=1)
         found = {harm: np.full(len(features_MF), np.nan) for harm in self.ensemble.models}
         if owner_K is None:
             received_KF = received_KF[known_M]

@@ -99,7 +99,7 @@ def save_ensemble(
     thresholds: Mapping[str, float] | None = None,
     identities: Sequence[str] = (SUBGROUPS,),
     average: bool = False,
-) -> None:
+) -> Path:
     """Write a file of arrays for each harm, then the description, with any chosen thresholds.
 
     Lexicons of one's own are copied, so that versions of new texts have the same words. If scores are averaged over
@@ -122,6 +122,7 @@ def save_ensemble(
     if average:
         described["references"] = References(identities).sha256
     write_whole(folder / DESCRIPTION, json.dumps(described, indent=1) + "\n")
+    return folder / DESCRIPTION
 
 
 def copied_lexicons(identities: Sequence[str], folder: Path) -> list[str]:
