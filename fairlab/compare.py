@@ -1,7 +1,7 @@
-"""``python -m fairlab.compare A B...``: results of any evaluation tool, compared item by item.
+"""Results of any evaluation tool, compared item by item.
 
-A, B, ... are files or folders of lm-evaluation-harness (with ``--log_samples``), inspect, HELM, MTEB or Every Eval
-Ever, or tables with the columns ``id`` and ``score``; or run folders of fairlab.
+RESULTS are files or folders of lm-evaluation-harness (with --log_samples), inspect, HELM, MTEB or Every Eval Ever, or
+tables with the columns id and score; or run folders of fairlab.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ EXAMPLES = """examples:
   fairlab compare results/model_a results/model_b
   fairlab compare a.eval b.eval c.eval --adjust bh
   fairlab compare a.csv b.csv --margin 0.02 --output verdicts.csv
+  fairlab table results/model_a results/model_b --latex    the same results as a table for a paper
 """
 
 

@@ -77,7 +77,8 @@ def answer_of(
     if found:
         first = max(found, key=lambda one: abs(one.reading.value))
         more = f", and {len(found) - 1} more of {len(tests)} tests found a gap" if len(found) > 1 else ""
-        return AuditAnswer(f"No, people are not treated alike: {_said(first, last)}{more}.", lines)
+        ends = _ends(first.reading, values)
+        return AuditAnswer(f"No, people are not treated alike: {_said(first, last)}{ends}{more}.", lines)
     if margin is not None and all(one.is_within(margin) for one in tests):
         return AuditAnswer(
             f"Yes, within the margin: every gap is at most {margin:g} points with 95 % confidence.", lines
@@ -109,6 +110,23 @@ def _detectable(reading: Reading, values: dict[tuple[str, str], float]) -> float
     return values.get((reading.subset, f"detectable_{name}"), math.nan)
 
 
+def _ends(gap: Reading, values: dict[tuple[str, str], float]) -> str:
+    """Return the groups that a gap in accuracy lies between, with their accuracy; empty for other tests."""
+    quantity = gap.quantity.removesuffix(GAP)
+    start = f"{gap.subset}_"
+    rates = {
+        subset.removeprefix(start): value
+        for (subset, name), value in values.items()
+        if name == quantity == "accuracy" and subset.startswith(start)
+    }
+    if not rates:
+        return ""
+    low, high = min(rates, key=rates.__getitem__), max(rates, key=rates.__getitem__)
+    if not math.isclose(rates[high] - rates[low], gap.value):  # groups of another column whose name begins alike
+        return ""
+    return f" ({low} {rates[low]:.1f} %, {high} {rates[high]:.1f} %)"
+
+
 def _what(reading: Reading) -> str:
     if reading.quantity == FLIPS:
         return f"an excess of changed predictions with {reading.subset}"
@@ -116,7 +134,7 @@ def _what(reading: Reading) -> str:
         return f"a shift of probabilities with {reading.subset}"
     if reading.quantity == MEAN:
         return f"a change of scores with {reading.subset}"
-    return f"a gap in {OFF_BY[reading.quantity.removesuffix(GAP)]} between groups of {reading.subset}"
+    return f"a gap in {OFF_BY[reading.quantity.removesuffix(GAP)]} between the groups of '{reading.subset}'"
 
 
 def _needed(reading: Reading) -> str:
@@ -139,5 +157,5 @@ def _said(one: Tested, last: str) -> str:
 def _line(one: Tested, last: str) -> str:
     verb = "found" if one.found else "not found"
     unit = " points" if one.reading.unit == "points" else ""
-    smallest = f"; found from {one.detectable:.2g}{unit} on" if math.isfinite(one.detectable) else ""
+    smallest = f"; detectable from {one.detectable:.2g}{unit}" if math.isfinite(one.detectable) else ""
     return f"{verb}: {_said(one, last)}{smallest}"

@@ -68,8 +68,8 @@ def _named(name: str) -> AnyClassifier:
         return _served(name)
     if name.endswith(PICKLES):
         raise FairlabError(
-            f"{name} is a pickle, which runs code when it is read; load it in a Python module of yours and give "
-            "model=MODULE:NAME"
+            f"{name} is a pickle, which runs code when it is read, so fairlab does not open it; write a file "
+            f"mine.py with the lines 'import joblib' and 'model = joblib.load({name!r})', and give model=mine:model"
         )
     if name.endswith(SKOPS):
         raise FairlabError(

@@ -37,6 +37,7 @@ class LabelledRows:
         labels: Names of the labels; empty for scores.
         kind: Whether a text has ``one`` label, ``several`` labels or a ``score``.
         groups: Group of each row, by name of the column; columns joined by ``*`` hold intersections.
+        columns: Names of all columns but those of the text.
     """
 
     ids: list[str]
@@ -45,6 +46,7 @@ class LabelledRows:
     labels: tuple[str, ...]
     kind: Kind
     groups: dict[str, list[str]]
+    columns: tuple[str, ...] = ()
 
     def named_truth(self, row: int) -> str:
         """Return the true label of a row in words."""
@@ -137,7 +139,8 @@ def labelled(
         truth, names, found = _of_one_column(name, rows, label, labels, kind)
     else:
         truth, names, found = _of_columns(name, rows, list(label), labels)
-    return LabelledRows([row.id for row in rows], [row.fields for row in rows], truth, names, found, groups)
+    fields, known = [row.fields for row in rows], tuple(map(str, rows[0].extra))
+    return LabelledRows([row.id for row in rows], fields, truth, names, found, groups, known)
 
 
 def _groups_in(name: str, rows: Sequence[Row], column: str) -> list[str]:

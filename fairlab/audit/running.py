@@ -20,8 +20,10 @@ from fairlab.audit.people import groups_of_people
 from fairlab.audit.sheet import FILE, drawn_for_sheet, read_rewrites, write_rewrites
 from fairlab.benchmarks.readings import evenly
 from fairlab.benchmarks.runner import measure_models
-from fairlab.record import Record
+from fairlab.record import Note, Record
 from fairlab.types import FairlabError
+
+OF_GROUPS = ("group", "groups", "sex", "ethnicity", "religion", "race", "age")  # usual names of columns of groups
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     if not rows.groups:
         refuse_without_people(pairs, name)
         rows.groups.update(groups_of_people(rows.fields, settings.axis))
+        record.add_notes(_unread_groups(rows.columns, settings.axis))
     every = [pair for one in pairs for pair in one.pairs]
     sheet = read_rewrites(Path(settings.sheet), every) if isinstance(settings.sheet, str) else []
     audit = Audit(rows, pairs, settings.threshold, sheet)
@@ -112,6 +115,13 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
         changes = [one for one in record.comparisons if one.phase == f"{label} less {first}"]
         record.provenance["answers"][label]["sentence"] += f" {beside_first(changes, first, settings.keep)}"
     return found
+
+
+def _unread_groups(columns: Sequence[str], axes: Sequence[str]) -> list[Note]:
+    """Return a note on the first column that by its name holds groups; it was not used."""
+    likely = next((name for name in columns if name.lower() in {*OF_GROUPS, *axes}), None)
+    said = f"groups are those that words in the texts name; group={likely} measures those of the column '{likely}'"
+    return [Note("audit", said)] if likely else []
 
 
 def _with_mended(

@@ -6,6 +6,7 @@ Every step is a run of ``fairlab train`` or ``fairlab evaluate``, with a record 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -154,9 +155,11 @@ def _runs(wish: Wish, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
     Raises:
         FairlabError: No method fits.
     """
-    runs, skipped = {}, {}
+    runs, skipped, started = {}, {}, time.monotonic()
     for k, name in enumerate(wish.methods, start=1):
-        print_escaped(f"trying {name} ({k} of {len(wish.methods)})")
+        rest = (time.monotonic() - started) / max(k - 1, 1) * (len(wish.methods) - k + 1)
+        left = f"; about {max(round(rest / 60), 1)} min left for the methods" if k > 1 else ""
+        print_escaped(f"trying {name} ({k} of {len(wish.methods)}){left}")
         try:
             _train(wish, name, folder / TRIED / name)
             runs[name] = str(folder / TRIED / name)

@@ -6,17 +6,21 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 from fairlab import __version__
 from fairlab.checks.redaction import without_secrets
+from fairlab.judge.reading import readers
 from fairlab.record import DATA, Record
 from fairlab.reporting.exports.measured_model import OWNED, model_given
 from fairlab.reporting.headlines import benchmark_title, description
 from fairlab.reporting.tables.grouping import identity
 from fairlab.reporting.tables.marks import marks_beside
 from fairlab.reporting.tables.rendering import escaped
+from fairlab.reporting.tables.tool_records import results_file
 
+YEAR = "2026"  # of fairlab's version, as in CITATION.cff
 KEY = re.compile(r"@\w+\{\s*([^,\s]+)\s*,")
 PARTS = ("fairlab.methods.", "fairlab.augmentation.", "fairlab.rewriting.", "fairlab.data.")  # whose classes are asked
 NAMED = ("method", "then", "augmentation", "rewriter", "data")  # parts of a configuration that a class carries out
@@ -30,7 +34,8 @@ def bibtex(records: Sequence[Record]) -> str:
     entries: dict[str, str] = {}
     credits: dict[str, None] = {}
     for record in records:
-        for citation in [*_of_parts(record), *_of_benchmarks(record), *_of_models(record), *_of_data(record)]:
+        parts = [_of_parts, _of_benchmarks, _of_tool, _of_models, _of_data]
+        for citation in chain.from_iterable(part(record) for part in parts):
             if found := KEY.match(citation):
                 entries.setdefault(found[1], citation)
             else:
@@ -41,6 +46,7 @@ def bibtex(records: Sequence[Record]) -> str:
         title="{fairlab}: a research framework for fairness in natural language processing",
         author="{The fairlab contributors}",
         version=", ".join(_versions(records)),
+        year=YEAR,
     )
     return without_secrets("\n\n".join([*credits, *entries.values()]) + "\n")
 
@@ -72,6 +78,17 @@ def _of_benchmarks(record: Record) -> Iterable[str]:
         found = description(reading)
         if found is not None and found.citation.strip():
             yield found.citation.strip()
+
+
+def _of_tool(record: Record) -> Iterable[str]:
+    """Yield the citation of the tool that measured, if it was another one."""
+    if results_file(record) is not None:
+        tool = str(record.config.get("tool", ""))
+        yield from (
+            said.strip()
+            for reader in readers()
+            if tool.startswith(reader.TOOL) and (said := getattr(reader, "CITATION", ""))
+        )
 
 
 def _of_models(record: Record) -> Iterable[str]:

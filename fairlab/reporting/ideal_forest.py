@@ -15,7 +15,7 @@ from fairlab.reporting.verdicts import EVEN, FEW, OFF, OPEN, SIZE, corrected_int
 SHOWN = {
     OFF: "off beyond chance",
     EVEN: "even within its margin",
-    OPEN: "neither is shown",
+    OPEN: "inconclusive",
     SIZE: "size alone",
     FEW: "too few items",
 }

@@ -96,7 +96,10 @@ class PaperTable:
         seeds = sorted({len(row.sides) for row in self.rows if row.changes or len(self.rows) == 1} or {1})
         runs = f"{seeds[0]} seed{'s' * (seeds[0] > 1)}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
         items = "; ".join(f"{title(self._first(place))}, n = {self._first(place).n:,}" for place in self.places)
-        said = [f"Means over {runs} of {items}.", SPREADS[self.spread]]
+        single = all(len(row.sides) == 1 for row in self.rows)
+        said = [items[:1].upper() + items[1:] + "." if single else f"Means over {runs} of {items}."]
+        said.append(SPREADS[self.spread].replace(" and seeds", "") if single else SPREADS[self.spread])
+        said += ["One seed."] if single and any(any(row.changes.values()) for row in self.rows) else []
         if self.p_values:
             said.append(
                 "†, ‡: changed from the first row beyond chance, p < .05 and p < .01, paired by item and over seeds, "

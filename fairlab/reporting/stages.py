@@ -19,8 +19,8 @@ def stage_section(record: Record) -> Section | None:
     table = PageTable(["stage", "seconds", "most memory, MB", *(["of the GPU, MB"] if on_gpu else [])], rows)
     total = sum(taken.seconds for taken in stages.values())
     peak = max(taken.peak_bytes for taken in stages.values())
-    note = f"{total:,.0f} seconds before this page was written; the process held {peak / 1e6:,.0f} MB at most."
-    blocks: list[Block] = [stacked(parts, note), Fold(f"{len(stages)} stages", [table])]
+    note = f"{total:,.1f} s until this page was written; the process held {peak / 1e6:,.0f} MB at most."
+    blocks: list[Block] = [stacked(parts, note), Fold("stages", [table])]
     return Section("Time and memory", blocks)
 
 

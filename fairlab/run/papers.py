@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,17 +13,26 @@ from fairlab.run.command_line import cli
 from fairlab.types import FairlabError
 
 TABLE = (
-    "A table of runs for a paper: runs that differ only in their seed are one row, after the model they started from."
+    "A table for a paper, of runs of fairlab or results of lm-evaluation-harness, inspect, HELM, MTEB or Every Eval "
+    "Ever. Runs that differ only in their seed are one row, after the model they started from."
 )
+TABLE_EXAMPLES = """examples:
+  fairlab table multirun/ccd --latex
+  fairlab table outputs/evaluate/DATE outputs/evaluate/OTHER_DATE --readings seat/average/absolute_effect_size
+  fairlab table results/model_a results/model_b --latex --output table.tex
+"""
 CITE = "Print citations of runs (methods, benchmarks, data, models and fairlab) as BibTeX, or how the runs were made."
 
 
 def table(arguments: Sequence[str]) -> None:
     """Print the table of the runs below folders, or write it to a file; bad input ends in one sentence."""
     parser = cli.Arguments(
-        prog="fairlab table", description=TABLE, epilog="Example: fairlab table multirun/ccd --latex"
+        prog="fairlab table",
+        description=TABLE,
+        epilog=TABLE_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("runs", metavar="RUNS", nargs="+", type=Path, help="a folder with runs at any depth")
+    parser.add_argument("runs", metavar="RUNS", nargs="+", type=Path, help="a folder with runs or results at any depth")
     parser.add_argument("--latex", action="store_true", help="LaTeX for the package booktabs; else Markdown")
     parser.add_argument("--readings", nargs="+", metavar="KEY", help="keys as in metrics.json, without the phase")
     parser.add_argument("--spread", default="interval", metavar="WHAT", help="interval (default), deviation or none")
@@ -50,7 +60,8 @@ def cite(arguments: Sequence[str]) -> None:
         chosen = parser.parse_args(arguments)
         from fairlab.reporting.citing import bibtex, methods_paragraph
 
-        records = _records(chosen.runs, chosen.output)
+        every = _records(chosen.runs, chosen.output)
+        records = [record for record in every if record.status != "failed"] or every
         _give(methods_paragraph(records) if chosen.methods else bibtex(records), chosen.output)
 
 

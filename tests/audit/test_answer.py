@@ -39,7 +39,16 @@ def test_scores_are_found_from_a_change_in_their_own_unit():
     assert found.sentence.endswith(
         ": changes from 0.25 on would have been found (power 80 %), in the unit of the scores."
     )
-    assert found.lines[0].endswith("by 0.1; found from 0.25 on")
+    assert found.lines[0].endswith("by 0.1; detectable from 0.25")
+
+
+def test_the_sentence_names_the_groups_with_the_lowest_and_the_highest_accuracy():
+    gap = Reading("audit", "sex", "accuracy_gap", 28.0, "points", 0.0, 90, 15.0, 40.0, p=0.001, p_holm=0.002)
+    rates = {"men": 67.0, "women": 95.0, "others": 80.0}
+    parts = [Reading("audit", f"sex_{name}", "accuracy", rate, "%", 100.0, 30, 0, 100) for name, rate in rates.items()]
+    assert "(men 67.0 %, women 95.0 %)" in answer_of([gap, *parts]).sentence
+    of_another_column = Reading("audit", "sex_of_author_men", "accuracy", 20.0, "%", 100.0, 30, 0, 100)
+    assert "20.0" not in answer_of([gap, *parts, of_another_column]).sentence
 
 
 def test_nothing_tested_tells_nothing():

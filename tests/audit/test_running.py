@@ -48,6 +48,12 @@ def test_a_biased_function_is_found(biased):
     assert {"subset", "quantity", "value", "low", "high"} <= set(biased.to_pandas())
 
 
+def test_a_column_of_groups_that_is_not_used_is_named(biased):
+    (said,) = [note.text for note in audit(of_words("He")).record.notes if "group=sex" in note.text]
+    assert "the column 'sex'" in said
+    assert not any("group=sex" in note.text for note in biased.record.notes)
+
+
 def test_a_control_that_moves_one_way_is_no_shift_of_people():
     """Synonyms of the word that decides are unknown to this function; nobody's gender moves it."""
     people = ["He", "My uncle", "The boy", "She"]
@@ -269,7 +275,7 @@ EMPTY = [*ROWS, ROWS[0] | {"label": ""}]
         ),
         (bad(7, float("nan")), {}, "gives no number for the text"),
         (lambda texts: [0.5], {}, "gives 1 outputs for"),
-        ("model.pkl", {}, "a pickle, which runs code when it is read"),
+        ("model.pkl", {}, "'model = joblib.load('model.pkl')', and give model=mine:model"),
         ("model.skops", {}, "load it by skops in a Python module of yours and give model=MODULE:NAME"),
         ("no_module:thing", {}, "model=no_module:thing cannot be imported"),
         (3, {}, "a int is no classifier"),

@@ -13,6 +13,8 @@ import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import fairlab
+from fairlab.mend import settings_in
+from fairlab.mend.running import KEYS
 from fairlab.run import papers
 from tests.conftest import make_groups, row, write_rows
 from tests.end_to_end.conftest import tiny_backbone
@@ -91,8 +93,14 @@ def test_the_comparing_command_of_the_readme(run, tmp_path):
     assert "B less A" in done.stdout
 
 
+def test_the_mending_command_of_the_readme_has_known_settings():
+    given = settings_in(of_kind("mend"))
+    assert given.pop("model") == "my_encoder"
+    assert set(given) <= set(KEYS)
+
+
 def test_the_other_commands_of_the_readme_exist():
-    kinds = ("audit", "evaluate", "augment", "train", "compare", "table")
+    kinds = ("audit", "evaluate", "augment", "train", "compare", "table", "mend")
     others = [command for command in COMMANDS if not command.startswith(tuple(f"fairlab {kind} " for kind in kinds))]
     assert others == ['pip install "fairlab[offline] @ git+URL"', "fairlab doctor"]  # tests/run/test_doctor.py runs it
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

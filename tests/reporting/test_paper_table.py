@@ -13,10 +13,13 @@ from fairlab.reporting.citing import bibtex, methods_paragraph
 from fairlab.reporting.exports.measured_model import model_given
 from fairlab.reporting.paper_table import change_p, paper_table
 from fairlab.reporting.tables.rendering import Printed, latex
+from fairlab.reporting.tables.tool_records import tool_records
 from fairlab.types import FairlabError
 
 GAP, LIKE = ("cced", "mine", "gap"), ("stsb", "dev", "spearman")
 INLP = "iterative nullspace projection (INLP)"
+
+FIXTURES = Path(__file__).parents[1] / "judge" / "fixtures"
 
 
 def run(folder, seed, gap=0.2, title=INLP, p=0.001, beta=None, notes=()):
@@ -121,6 +124,23 @@ def test_what_is_cited_is_every_part_once(tmp_path):
     assert {"model-lab-tiny-bert", "data-people-50-jsonl"} < set(keys)
     assert r"people\_50\%.jsonl" in text
     assert "SHA-256 ab12" in text
+
+
+def test_the_tool_that_measured_is_cited():
+    (record,) = tool_records(FIXTURES / "lm_eval" / "tiny_a")
+    assert set(re.findall(r"@\w+\{([^,]+),", bibtex([record]))) == {"eval-harness", "model-tiny-a", "fairlab"}
+    assert "year = {2024}" in bibtex([record])
+
+
+def test_results_without_seeds_are_no_means():
+    records = [one for name in ("tiny_a", "tiny_b") for one in tool_records(FIXTURES / "lm_eval" / name)]
+    caption = paper_table(records).caption
+    assert caption == "Sums acc, n = 20; sums acc norm, n = 20. In brackets: 95 % intervals over items."
+
+
+def test_long_names_of_columns_break_after_an_underscore():
+    text = latex(["", "equalized_odds of people_gender_neither"], [[Printed("a"), Printed("1")]], width=16)
+    assert r"of people\_ \\ gender\_neither" in text
 
 
 def test_a_target_of_somebody_else_is_not_imported(tmp_path):

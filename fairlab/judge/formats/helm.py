@@ -11,6 +11,14 @@ from fairlab.judge.scores import ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
 TOOL = "HELM"
+CITATION = r"""
+@article{liang2023holistic,
+  title = {Holistic Evaluation of Language Models},
+  author = {Liang, Percy and Bommasani, Rishi and Lee, Tony and others},
+  journal = {Transactions on Machine Learning Research},
+  year = {2023},
+}
+"""
 STATS, SPEC, STATE = "per_instance_stats.json", "run_spec.json", "scenario_state.json"
 AGGREGATES = "stats.json"
 HOUSEKEEPING = ("num_", "finish_reason", "inference_", "training_", "prompt_truncated", "max_prob", "batch_size")

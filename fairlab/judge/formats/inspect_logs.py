@@ -15,6 +15,14 @@ from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
 TOOL = "inspect"
+CITATION = r"""
+@software{inspect_ai,
+  title = {Inspect {AI}: Framework for Large Language Model Evaluations},
+  author = {{UK AI Security Institute}},
+  year = {2024},
+  url = {https://github.com/UKGovernmentBEIS/inspect_ai},
+}
+"""
 VERSION = 2
 HEADER, SAMPLES = "header.json", "samples/"
 ZSTANDARD = 93  # method of compression in a ZIP archive

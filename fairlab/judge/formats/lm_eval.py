@@ -15,6 +15,15 @@ from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
 TOOL = "lm-evaluation-harness"
+CITATION = r"""
+@misc{eval-harness,
+  title = {The Language Model Evaluation Harness},
+  author = {Gao, Leo and Tow, Jonathan and Abbasi, Baber and Biderman, Stella and others},
+  year = {2024},
+  publisher = {Zenodo},
+  doi = {10.5281/zenodo.12608602},
+}
+"""
 VERSION = "0.4"
 TEMPLATE = ("doc_to_text", "doc_to_target", "doc_to_choice", "description", "fewshot_delimiter", "target_delimiter")
 

@@ -16,6 +16,16 @@ from fairlab.judge.scores import ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
 TOOL = "MTEB"
+CITATION = r"""
+@inproceedings{muennighoff2023mteb,
+  title = {{MTEB}: Massive Text Embedding Benchmark},
+  author = {Muennighoff, Niklas and Tazi, Nouamane and Magne, Lo{\"i}c and Reimers, Nils},
+  booktitle = {Proceedings of the 17th Conference of the European Chapter of the Association for Computational
+    Linguistics},
+  year = {2023},
+  doi = {10.18653/v1/2023.eacl-main.148},
+}
+"""
 META = "model_meta.json"
 
 

@@ -95,7 +95,8 @@ def latex(
 
 def _stacked(name: str, width: int) -> str:
     """Return the name of a column, broken into lines above one another."""
-    lines = textwrap.wrap(name, width) if width else [name]
+    parts = textwrap.wrap(name.replace("_", "_ "), width) if width else [name]  # a line may end in an underscore
+    lines = [part.replace("_ ", "_") for part in parts]
     if len(lines) < 2:
         return escaped(name)
     return r"\shortstack[r]{" + r" \\ ".join(map(escaped, lines)) + "}"
