@@ -1,4 +1,4 @@
-"""Results of any evaluation tool, compared item by item.
+"""``fairlab compare RESULTS...``: results of any evaluation tool, compared item by item.
 
 RESULTS are files or folders of lm-evaluation-harness (with --log_samples), inspect, HELM, MTEB or Every Eval Ever, or
 tables with the columns id and score; or run folders of fairlab.

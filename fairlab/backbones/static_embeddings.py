@@ -8,18 +8,7 @@ from typing import Any
 from fairlab.backbones.loading import find_weights
 from fairlab.backbones.model_object import ModelObject
 from fairlab.backbones.trust import OLD_WEIGHTS, WEIGHTS, check_model_folder, loading, sentence_modules
-from fairlab.checks.foreign import read_json
 from fairlab.files import sha256
-
-KIND = "StaticEmbedding"
-
-
-def is_static(folder: Path) -> bool:
-    """Return whether a folder's texts are read by static embeddings."""
-    file = folder / "modules.json"
-    named = read_json(file) if file.is_file() else None
-    first = named[0] if isinstance(named, list) and named else None
-    return isinstance(first, dict) and str(first.get("type")).endswith(f".{KIND}")
 
 
 def load_static(name: str) -> ModelObject:

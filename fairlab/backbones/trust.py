@@ -297,3 +297,11 @@ def _check_settings(folder: Path, module: SentenceModule) -> None:
         if not (place / OLD_WEIGHTS).is_file():
             raise FairlabError(f"{place} holds no {WEIGHTS}; save the model again with sentence-transformers")
         check_tensor_archive(place / OLD_WEIGHTS)
+
+
+def is_static(folder: Path) -> bool:
+    """Return whether a folder's texts are read by static embeddings."""
+    file = folder / "modules.json"
+    named = read_json(file) if file.is_file() else None
+    first = named[0] if isinstance(named, list) and named else None
+    return isinstance(first, dict) and str(first.get("type")).endswith(".StaticEmbedding")

@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 from fairlab.backbones.gguf_file import is_gguf_file
 from fairlab.backbones.loading import PUBLISHED, find_weights, is_published, weights_facts
 from fairlab.backbones.peft_folder import base_named_by, is_adapter_folder
-from fairlab.backbones.static_embeddings import is_static, static_facts
+from fairlab.backbones.trust import is_static
 from fairlab.benchmarks.generations import FOLDER
 from fairlab.files import holds_run, sha256
 from fairlab.record import Record
@@ -120,5 +120,7 @@ def model_facts(node: Mapping[str, Any] | DictConfig) -> dict[str, Any]:
         files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
         return {"name": str(path), "sha256": sha256(*files), "stored": True}
     if node.get("_target_") == LOAD_STATIC:
+        from fairlab.backbones.static_embeddings import static_facts  # loads torch
+
         return static_facts(node["name"])
     return served_facts(node) if is_served(node) else weights_facts(node)

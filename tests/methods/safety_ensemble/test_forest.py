@@ -98,7 +98,7 @@ def test_controls_and_rivals_stand_beside():
     assert found["acv_uncalibrated_change_of_paired_10"] < found["acv_uncalibrated_change_of_paired_0"]
     # The lists that make the versions take the identities away as well.
     assert found["acv_change_of_blind"] < -50
-    assert found["acv_change_of_average"] < -90
+    assert found["acv_change_of_average"] < -15  # over reference groups, of which the made words are few
     share = (1 + found["acv_change"] / 100) / (1 + found["acv_change_of_smooth"] / 100)
     assert found["acv_change_from_smooth"] == pytest.approx(100 * (share - 1))
     raw = {

@@ -16,7 +16,6 @@ EVERYWHERE = [
     ("Dear Sir/Madam, I write to you.", "Dear Sir, I write to you."),
     ("Dear Madam / Sir,", "Dear Sir,"),
     ("Mr/Ms Smith came.", "Mr Smith came."),
-    ("Dear Lord/Lady Smith", "Dear Lord Smith"),
     ("Mr./Mrs. Smith", "Mr. Smith"),
     ("Mr. or Mrs. Smith", "Mr. Smith"),
     ("A man or a woman may sign, and her name is kept.", "A man may sign, and his name is kept."),
