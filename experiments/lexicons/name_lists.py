@@ -23,6 +23,7 @@ SHORTEST = 3  # letters of a name
 RARE = 2  # number of people with a Latin spelling from which on it counts
 ONE_SEX = 0.9  # share of the lists' bearers of a spelling from which it counts as a man's or a woman's
 BOTH = frozenset("alix jacky nour remy rowan shea yuri".split())  # borne by men and women, of those listed for one
+NO_NAMES = frozenset(["sep"])  # names that stand for something else in data: <SEP> joins the fields of a row
 
 # Locales of Faker whose names are taken as they are, by race.
 FIRST = {
@@ -119,6 +120,7 @@ def merged(lists: Iterator[Listed], known: Collection[str]) -> dict[str, Listed]
         folded: (one[0], "both" if folded in BOTH else one[1], one[2], one[3])
         for folded, one in found.items()
         if folded not in known
+        and folded not in NO_NAMES
         and len(one[0]) >= SHORTEST
         and one[0][:1].isupper()
         and re.fullmatch(r"[^\W\d_]+(?:-[^\W\d_]+)*", one[0])

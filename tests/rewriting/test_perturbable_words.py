@@ -92,3 +92,9 @@ def test_perturbability_by_hand():
     assert words == [2 / 4, 0.0, 0.0, 5 / 7]
     with_entities = perturbability(WORDS["lexical"], texts[:2], m0=3.0, m1=0.5, entities=True)
     assert with_entities == [(3.0 * 1 + 0.5 * 2) / 4, 0.0]
+
+
+@BOTH
+def test_what_joins_the_fields_of_a_row_is_nobody(mode):
+    joined, plain = (found(mode, f"the king of number 1 {sign} a good king") for sign in ("<SEP>", "/"))
+    assert [one[:2] for one in joined] == [one[:2] for one in plain] != []
