@@ -13,7 +13,8 @@ Change = tuple[int, int, str]  # start, end, replacement
 
 _ENTITY = re.compile(r"&(?:amp;)*(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,30});")
 _COMMENT = re.compile(
-    r"<!--.*?-->|<ref\b[^<>]*/>|<(script|style|ref)\b[^<>]*>.*?</\1\s*>"
+    # A search ends where the next one begins, so that many openings without an end take linear time.
+    r"<!--(?:(?!<!--).)*?-->|<ref\b[^<>]*/>|<(script|style|ref)\b[^<>]*>(?:(?!<\1\b).)*?</\1\s*>"
     r"|\{\\(?!(?:it|bf|em|sc|tt|rm|sl|itshape|bfseries)\s)[^{}\n]{1,60}\}|\{\{[^{}]{0,500}\}\}",
     re.DOTALL | re.IGNORECASE,
 )
