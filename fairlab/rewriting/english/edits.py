@@ -146,7 +146,7 @@ def say_once(text: str, edits: Sequence[Edit], adjectives: Container[int]) -> li
     *Chinese American* becomes a *Swede*.
     """
     said: Edit | None = None
-    found = []
+    found: list[Edit] = []
     for edit in edits:
         first, _, rest = edit.new.partition(" ")
         beside = said is not None and len(text[said.end : edit.start].split()) <= NEAR
