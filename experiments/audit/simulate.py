@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -80,14 +80,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1000, help="simulations of each kind")
     count = parser.parse_args().count
-    found = {}
+    hits = {}
     for seed, (name, holds) in enumerate(KINDS.items()):
         rng = np.random.default_rng(seed)
-        hits = sum(holds(rng, k) for k in range(count))
-        low, high = wilson_interval(hits, count)
-        found[name] = {"share": hits / count, "low": round(low, 4), "high": round(high, 4), "simulations": count}
+        hits[name] = sum(holds(rng, k) for k in range(count))
+    save_shares(hits, count, FILE)
+
+
+def save_shares(hits: Mapping[str, int], count: int, file: Path) -> None:
+    """Write and print the share of simulations that hold, with its interval, by kind."""
+    found = {}
+    for name, hit in hits.items():
+        low, high = wilson_interval(hit, count)
+        found[name] = {"share": hit / count, "low": round(low, 4), "high": round(high, 4), "simulations": count}
         print(name, found[name])
-    FILE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ another false-positive rate in the south. The shares go to ``whole.json``.
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
@@ -23,12 +22,12 @@ from types import SimpleNamespace
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.audit.simulate import save_shares
 from fairlab.audit.answer import answer_of
 from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.data import LabelledRows
 from fairlab.audit.measuring import Audit
 from fairlab.audit.pairs import Pair, Pairs
-from fairlab.metrics.significance import wilson_interval
 from fairlab.record import Reading
 
 FILE = Path(__file__).with_name("whole.json")
@@ -110,12 +109,7 @@ def main() -> None:
     hits = Counter[str]()
     for k in range(count):
         hits.update(simulated(rng, k))
-    found = {}
-    for name, hit in hits.items():
-        low, high = wilson_interval(hit, count)
-        found[name] = {"share": hit / count, "low": round(low, 4), "high": round(high, 4), "simulations": count}
-        print(name, found[name])
-    FILE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    save_shares(hits, count, FILE)
 
 
 if __name__ == "__main__":

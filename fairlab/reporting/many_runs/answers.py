@@ -15,9 +15,8 @@ def short_choice(choice: Choice) -> str:
 
 def _setting(key: str, value: str) -> str:
     """Return a setting as an override; for an experiment or a class, return only its name, which is shorter."""
-    if key.endswith("_target_"):
-        return value.rpartition(".")[2]
-    return value if key == "experiment" else f"{key}={value}"
+    named = key == "experiment" or key.endswith("_target_")
+    return plain_value(key, value) if named else f"{key}={value}"
 
 
 def plain_value(key: str, value: str) -> str:

@@ -214,7 +214,8 @@ class MentionFinder:
         """
         syntax.part((one.start, one.end) for one in self.listed(text))
         found = list(self._ages(text, syntax))
-        judged = self.judge.people(text, [(one.start, one.end) for one in self.listed(text)]) if self.judge else ()
+        judge = self.judge
+        judged = judge.people(text, judge.asked(self.listed(text))) if judge else frozenset()
         for one in self.listed(text):
             token = syntax.last_token(one.start, one.end)
             if token is None:
@@ -224,14 +225,14 @@ class MentionFinder:
             if not (beside.follows_title or beside.follows_thing) and _follows_other_word(syntax, one.start):
                 beside = beside._replace(before="", gap_before="")
             for sense in sorted(one.senses, key=lambda sense: _order(sense, token, syntax)):
-                is_judged = self.judge is not None and self.judge.judges(sense)
+                is_judged = judge is not None and judge.judges(sense)
                 if one.start in judged if is_judged else self._stands(one.word, sense, beside, token, syntax):
                     found.append(self._mention(one, sense, token))
                     break
-        if self.judge is None:
+        if judge is None:
             found += self._other_alternatives(text, found, syntax)
         else:
-            attributes = self.judge.attributes(one.sense for one in found)
+            attributes = judge.attributes(one.sense for one in found)
             found = [one for one in found if one.sense.attribute in attributes]
         return sorted(found, key=lambda mention: mention.start)
 

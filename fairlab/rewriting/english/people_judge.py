@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairlab.rewriting.english.vocabulary import Sense
 from fairlab.text.sentences import sentence_spans
@@ -47,6 +47,10 @@ class PeopleJudge:
     def judges(self, sense: Sense) -> bool:
         """Return whether words with this sense are judged by their context; neutral words are not."""
         return sense.entry is not None and sense.entry.section in self.sections and sense.attribute != NEUTRAL
+
+    def asked(self, words: Iterable[Any]) -> Spans:
+        """Return the spans of the listed words, objects with start, end and senses, that have a judged sense."""
+        return [(one.start, one.end) for one in words if any(map(self.judges, one.senses))]
 
     def attributes(self, senses: Iterable[Sense]) -> frozenset[str]:
         """Return the attributes of the people among the senses, and ``neutral``."""

@@ -77,12 +77,13 @@ def backbone_node(
         node = {"_target_": LOAD, "name": str(trained), "entries": entries} | FALLBACK | own
     elif is_gguf_file(Path(model)):
         node = {"_target_": LOAD, "name": str(Path(model).parent), "gguf": Path(model).name} | FALLBACK
-    elif is_static(Path(model)) or is_static(find_weights(model)):
-        if settings:
-            raise FairlabError(f"the static embeddings {model} have no settings; leave out {', '.join(settings)}")
-        return as_config({"_target_": LOAD_STATIC, "name": model})
     else:
-        published = is_published(find_weights(model)) and settings.get("pooling", PUBLISHED) == PUBLISHED
+        folder = Path(model) if is_static(Path(model)) else find_weights(model)
+        if is_static(folder):
+            if settings:
+                raise FairlabError(f"the static embeddings {model} have no settings; leave out {', '.join(settings)}")
+            return as_config({"_target_": LOAD_STATIC, "name": model})
+        published = is_published(folder) and settings.get("pooling", PUBLISHED) == PUBLISHED
         node = {"_target_": LOAD, "name": model} | (AS_PUBLISHED if published else FALLBACK)
     return as_config({**plain(node), **settings})
 
