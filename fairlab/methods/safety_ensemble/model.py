@@ -49,11 +49,55 @@ class HarmModel:
         return getattr(self.pipelines[0][-1], "feature_importances_", None)
 
 
+class Evaluated:
+    """Log odds that fitted pipelines give the same texts, each computed once.
+
+    Pipelines that share their last transformer share all before it, so that its features are computed once as well.
+
+    Args:
+        features: Source scores of the texts, (N, F).
+    """
+
+    def __init__(self, features: Array) -> None:
+        self.features = features
+        # The pipelines and transformers are kept with their results, so that no other one gets their id.
+        self._found: dict[int, tuple[Any, Array]] = {}
+        self._transformed: dict[int, tuple[Any, Array]] = {}
+
+    def logits(self, pipelines: Sequence[Any]) -> Array:
+        """Return the mean log odds (N,) of pipelines, before calibration."""
+        return np.asarray(np.stack([self._of(pipeline) for pipeline in pipelines]).mean(axis=0))
+
+    def _of(self, pipeline: Any) -> Array:
+        if id(pipeline) not in self._found:
+            found = np.clip(self._probabilities(pipeline), LEAST, 1 - LEAST)
+            self._found[id(pipeline)] = pipeline, np.log(found) - np.log1p(-found)
+        return self._found[id(pipeline)][1]
+
+    def _probabilities(self, pipeline: Any) -> Array:
+        """Return the probabilities of ``predict_proba``.
+
+        A forest is evaluated without the checks and the job per tree, which would take longer than the evaluation.
+        """
+        if isinstance(pipeline, Fitted):
+            return pipeline.probabilities(self.features)
+        if type(pipeline[-1]).__name__ != "RandomForestClassifier":
+            return np.asarray(pipeline[-1].predict_proba(self._before(pipeline))[:, 1])
+        cleaned = np.asarray(pipeline[:-1].transform(self.features), dtype=np.float32)
+        trees = pipeline[-1].estimators_
+        return np.asarray(sum(tree.tree_.predict(cleaned)[:, 1] for tree in trees) / len(trees))
+
+    def _before(self, pipeline: Any) -> Array:
+        """Return the features that the last step of a pipeline receives."""
+        last = pipeline[-2]
+        if id(last) not in self._transformed:
+            self._transformed[id(last)] = last, np.asarray(pipeline[:-1].transform(self.features))
+        return self._transformed[id(last)][1]
+
+
 def logits(pipelines: Sequence[Any], features: Array) -> Array:
     """Return the mean log odds (N,) that pipelines give source scores (N, F), before calibration."""
-    found = np.stack([_probabilities(pipeline, features) for pipeline in pipelines])
-    probabilities = np.clip(found, LEAST, 1 - LEAST)
-    return np.asarray((np.log(probabilities) - np.log1p(-probabilities)).mean(axis=0))
+    return Evaluated(features).logits(pipelines)
 
 
 def mean_by_owner(values: Array, owner: NDArray[np.int64]) -> Array:
@@ -64,17 +108,3 @@ def mean_by_owner(values: Array, owner: NDArray[np.int64]) -> Array:
         [2.0, 5.0]
     """
     return np.asarray(np.bincount(owner, weights=values) / np.bincount(owner))
-
-
-def _probabilities(pipeline: Any, features: Array) -> Array:
-    """Return the probabilities of ``predict_proba``.
-
-    A forest is evaluated without the checks and the job per tree, which would take longer than the evaluation.
-    """
-    if isinstance(pipeline, Fitted):
-        return pipeline.probabilities(features)
-    if type(pipeline[-1]).__name__ != "RandomForestClassifier":
-        return np.asarray(pipeline.predict_proba(features)[:, 1])
-    cleaned = np.asarray(pipeline[:-1].transform(features), dtype=np.float32)
-    trees = pipeline[-1].estimators_
-    return np.asarray(sum(tree.tree_.predict(cleaned)[:, 1] for tree in trees) / len(trees))
