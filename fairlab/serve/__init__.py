@@ -48,7 +48,8 @@ def answer_requests(config: DictConfig) -> None:
     columns = load_columns(str(folder), None, plain(config.sources))
     columns.sources.seconds = min(SECONDS, config.seconds / 30)
     columns(["a text"])  # load the weights of the sources now, not during the first request
-    columns(FULL_BATCH)  # and take the memory that a full batch needs, so that its use is constant from now on
+    # Take the memory of a full batch, so that its use is constant from now on; priced sources are asked for no more.
+    columns.sources.score(FULL_BATCH, turned=True)
     thresholds = {harm: columns.ensemble.thresholds.get(harm, UNCHOSEN) for harm in columns.ensemble.models}
     bounds = ServerBounds(config.body, config.waiting, config.connections, config.seconds)
     name = folder.resolve().parent.name if folder.name == "model" else folder.resolve().name

@@ -26,6 +26,6 @@ def test_an_error_is_raised_and_ends_the_rest():
         time.sleep(0.001)
         done.append(number)
 
-    with pytest.raises(ValueError, match="^no$"):
+    with pytest.raises(ValueError, match=r"^no$"):
         list(in_threads(fails, dict(enumerate(range(2_000))), ""))
     assert len(done) < 1_999
