@@ -13,6 +13,7 @@ from fairlab.methods.safety_ensemble.calibration import calibrated
 from fairlab.methods.safety_ensemble.exported.arrays import Fitted
 
 Array = NDArray[np.float64]
+FOREST = "RandomForestClassifier"
 LEAST = 1e-6  # lower bound of a probability before its logit is taken
 
 
@@ -45,8 +46,16 @@ class HarmModel:
 
     @property
     def contributions(self) -> Array | None:
-        """Return each source score's importance in the first pipeline's trees, (F,), or None if it has no trees."""
-        return getattr(self.pipelines[0][-1], "feature_importances_", None)
+        """Return each source score's importance in the first pipeline's forest, (F,), or None if it has no forest.
+
+        These are the forest's ``feature_importances_``, without a job per tree.
+        """
+        forest = self.pipelines[0][-1]
+        if type(forest).__name__ != FOREST:
+            return None
+        grown = [tree.feature_importances_ for tree in forest.estimators_ if tree.tree_.node_count > 1]
+        mean = np.mean(grown, axis=0) if grown else np.zeros(forest.n_features_in_)
+        return np.asarray(mean / mean.sum()) if mean.any() else mean
 
 
 class Evaluated:
@@ -81,7 +90,7 @@ class Evaluated:
         """
         if isinstance(pipeline, Fitted):
             return pipeline.probabilities(self.features)
-        if type(pipeline[-1]).__name__ != "RandomForestClassifier":
+        if type(pipeline[-1]).__name__ != FOREST:
             return np.asarray(pipeline[-1].predict_proba(self._before(pipeline))[:, 1])
         cleaned = np.asarray(pipeline[:-1].transform(self.features), dtype=np.float32)
         trees = pipeline[-1].estimators_

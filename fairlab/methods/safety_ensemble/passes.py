@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ BASELINE, DEBIASED = "before", "after"
 SMOOTH, UNWEIGHTED, FOREST, UNDEBIASED, PAIRED = "smooth", "unweighted", "forest", "undebiased", "paired"
 ALONE = "unaveraged"
 NOTHING = Strength(0, 0, 0, 0)
+FORESTS = Lock()
 Mask = NDArray[np.bool_]
 
 
@@ -92,7 +94,9 @@ class Trainer:
         """Return the fitted forest, or its replacement; ``leaf`` counts texts, or sets if their number is given."""
         # Weights of 1 are omitted, because a forest samples weighted examples with a different random procedure.
         more = {} if (weights == 1).all() else {"model__sample_weight": weights}
-        fitted = self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
+        # One at a time: a forest has threads of its own, which change the filters of warnings of the whole process.
+        with FORESTS:
+            fitted = self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
         return fitted.set_params(model__n_jobs=1) if self.kind == "forest" else fitted  # the trees are the same
 
     def _pipeline(self, state: int, leaf: int, sets: int | None) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.methods.safety_ensemble.averaging import turned_scores
+from fairlab.methods.safety_ensemble.calibration import sigmoid
 from fairlab.methods.safety_ensemble.model import Array, Evaluated, HarmModel, mean_by_owner
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.rewriting.identities import SUBGROUPS, Identities
@@ -78,7 +79,7 @@ class Shown:
     def scores(self, views: Views) -> tuple[Array, Array]:
         """Return scores (N,) in [0, 1]: calibrated, and as the model gives them."""
         found = views.logits(self.model.pipelines, self.view)
-        return _sigmoid(self.model.slope * found + self.model.intercept), _sigmoid(found)
+        return sigmoid(self.model.slope * found + self.model.intercept), sigmoid(found)
 
 
 def seen(
@@ -107,7 +108,3 @@ def seen(
         rows, row = np.unique(turned, axis=0, return_inverse=True)  # texts of a template become one
         return Views(text, blind, rows, row, owner)
     return Views(sources.score(texts), blind)
-
-
-def _sigmoid(values: Array) -> Array:
-    return np.asarray(1 / (1 + np.exp(-values)))
