@@ -118,7 +118,9 @@ class Safety(Benchmark):
                 result.notes.append(unskilled)
                 now = [replace(one, headline=False) if _is_acv(one) else one for one in now]
                 earlier, changes = [one for one in earlier if not _is_acv(one)], []
-            result.notes += [Note(self.name, _as_they_are(one), harm) for one in changes if one.name == UNAVERAGED]
+            result.notes += [
+                Note(self.name, _as_they_are(one), subset=harm) for one in changes if one.name == UNAVERAGED
+            ]
             for name, other in judged.beside.items() if now[0].name == "average_precision" and earlier else ():
                 now.append(of_harm.auc(other.parts[self.of].scores[harm], f"auc_of_{_word(name)}"))
             if self.of == "test" and now[0].name == "average_precision":

@@ -128,8 +128,8 @@ def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns)
         chosen = [name for name in names if name not in own and _is_labels([row.get(name) for row in rows])]
     if len(names) == 1:
         raise FairlabError(
-            f"{file} has a single column, '{names[0]}'; separate its cells by commas, or by tabs in a .tsv file, and give "
-            "one of 0 and 1 for each harm"
+            f"{file} has a single column, '{names[0]}'; separate its cells by commas, or by tabs in a .tsv file, and "
+            "give a column of 0 and 1 for each harm"
         )
     if not chosen:
         raise FairlabError(
