@@ -68,8 +68,9 @@ def test_a_limit_takes_whole_sets_of_every_model():
 
 
 def test_a_model_that_averages_is_noted_with_its_change_without_the_average():
-    found = judged([0.5, 0.5, 0.5, 0.5, 0.6, 0.7, 0.5])
-    alone = judged([0.3, 0.7, 0.7, 0.3, 0.6, 0.7, 0.5])
+    found, alone = judged([0.5, 0.5, 0.5, 0.5, 0.6, 0.7, 0.5]), judged([0.3, 0.7, 0.7, 0.3, 0.6, 0.7, 0.5])
+    part = alone.parts["test"]
+    alone = replace(alone, parts={"test": replace(part, uncalibrated=part.scores)})
     before = Safety(of="test", threshold=0.5).measure(judged([0.1, 0.9, 0.9, 0.1, 0.6, 0.7, 0.5])).items
     for beside, notes in (({"unaveraged": alone}, ["-75 %"]), ({"forest": alone}, [])):
         said = Safety(of="test", threshold=0.5).measure(replace(found, beside=beside), before).notes
