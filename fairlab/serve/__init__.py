@@ -24,7 +24,6 @@ from fairlab.run.exported_ensemble import load_columns, model_folder
 from fairlab.types import FairlabError
 
 QUESTION = "How do I use a mended model?"
-FULL_BATCH = [f"text {number}" + " of many words" * 60 for number in range(8)]
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="serve")
@@ -48,8 +47,6 @@ def answer_requests(config: DictConfig) -> None:
     columns = load_columns(str(folder), None, plain(config.sources))
     columns.sources.seconds = min(SECONDS, config.seconds / 30)
     columns(["a text"])  # load the weights of the sources now, not during the first request
-    # Take the memory of a full batch, so that its use is constant from now on; priced sources are asked for no more.
-    columns.sources.score(FULL_BATCH, turned=True)
     thresholds = {harm: columns.ensemble.thresholds.get(harm, UNCHOSEN) for harm in columns.ensemble.models}
     bounds = ServerBounds(config.body, config.waiting, config.connections, config.seconds)
     name = folder.resolve().parent.name if folder.name == "model" else folder.resolve().name

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MINILM, POLICY, LINEAR, ADAPTERS = "minilm", "policy", "linear", "adapters"
 PUBLISHED_AS = "sentence-transformers/all-MiniLM-L6-v2"
 TOKENS = 128  # maximum number of tokens read of a text
-AT_ONCE = 1_024  # tokens in a forward pass; a larger one is no faster, and a server keeps the memory that it takes
+AT_ONCE = 1_024  # tokens in a forward pass; more are no faster, and a server keeps the memory that they take
 
 
 class PolicySimilarity(Source):
