@@ -8,7 +8,9 @@ from typing import TypeVar
 
 from rich.progress import track
 
-K, V, R = TypeVar("K"), TypeVar("V"), TypeVar("R")
+K = TypeVar("K")
+V = TypeVar("V")
+R = TypeVar("R")
 
 
 def in_threads(function: Callable[[V], R], items: Mapping[K, V], title: str) -> Iterator[tuple[K, R]]:
