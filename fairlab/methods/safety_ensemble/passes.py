@@ -163,8 +163,10 @@ class FoldModels:
         """Return the result of reweighting by the baseline's sliced averages on the validation texts."""
         examples, held = self.examples, self.part.validation
         scores, _ = self.baseline.scores(self.held)
-        rows = [values[self.judged] for values in (scores, examples.slices[held], examples.truth[held])]
-        averages = np.stack([sliced_averages(*rows, of, examples.subgroups)[0] for of in (0, 1)])
+        slices, truth = examples.slices[held][self.judged], examples.truth[held][self.judged]
+        averages = np.stack(
+            [sliced_averages(scores[self.judged], slices, truth, of, examples.subgroups)[0] for of in (0, 1)]
+        )
         rng = np.random.default_rng(self.state)
         return reweight(examples.slices[self.all], examples.truth[self.all], averages, strength, rng)
 
