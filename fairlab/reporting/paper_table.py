@@ -26,6 +26,7 @@ from fairlab.reporting.tables.comparing import CHANGE, Place, Side, sides_of
 from fairlab.reporting.tables.grouping import identity, over_seeds, settings_of
 from fairlab.reporting.tables.marks import marks_beside
 from fairlab.reporting.tables.method_table import measured_row, pairwise, wanted
+from fairlab.reporting.tables.naming import model_called
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.types import FairlabError
 
@@ -38,6 +39,8 @@ SPREADS = {
 STRONG = 0.01  # p-value of a double dagger
 UNSAID = ("default", "none", "None", "")  # values of settings that a name leaves out
 SHORT = re.compile(r"\(([^()]+)\)$")  # short name at the end of a method's title
+SMALL = 0.1  # value below which a column has three significant digits instead of three decimals
+LONGEST = 60  # letters of the settings that tell rows of the same name apart; beyond, their folders do
 MOST = {"interval": 3, "deviation": 4, "none": 6}  # readings in one table; further ones go into another
 
 
@@ -80,7 +83,8 @@ class PaperTable:
         best: For each reading, the name of the row that is better than every other beyond chance, if any.
         p_values: Adjusted p-value of the change from the baseline, by name of the row and reading.
         spread: Value printed next to a mean.
-        decimals: Number of decimals; None takes two for values of 10 and more, else three.
+        decimals: Number of decimals; None takes two for values of 10 and more, three for values of
+            0.1 and more, and three significant digits for smaller ones.
     """
 
     rows: Sequence[PaperRow]
@@ -162,7 +166,9 @@ class PaperTable:
         if self.decimals is not None:
             return self.decimals
         largest = max(abs(r.value) for row in self.rows for r in row.readings.get(place, []))
-        return 2 if largest >= 10 else 3
+        if largest >= 10:
+            return 2
+        return 3 if largest >= SMALL or not largest else min(2 - math.floor(math.log10(largest)), 9)
 
 
 def paper_table(
@@ -209,14 +215,15 @@ def _rows(records: Sequence[Record], baseline: bool) -> list[PaperRow]:
     for record, settings in zip(records, settings_of(records), strict=True):
         started = [Side(record, "before")] if baseline and "before" in record.phases else []
         for side in [*started, *sides_of(record)]:
-            before = side.phase == "before"
-            name = _model(record) if before else short_name(record, side)
-            key = ("before", name) if before else (side.phase, *map("=".join, sorted(identity(record).items())))
+            start = _model(record) if side.phase == "before" else ""
+            key = ("before", start) if start else (side.phase, *map("=".join, sorted(identity(record).items())))
             seeds = [one.record.config.get("seed") for one in grouped[key].sides] if key in grouped else []
             if key not in grouped:
-                grouped[key], own[key] = PaperRow(name, [side]), {} if before else settings
-            elif not before and record.config.get("seed") not in seeds:
+                grouped[key], own[key] = PaperRow(start, [side]), {} if start else settings
+            elif not start and record.config.get("seed") not in seeds:
                 grouped[key].sides.append(side)
+    for row in grouped.values():
+        row.name = row.name or short_name(row.sides)
     _tell_apart([(row, own[key]) for key, row in grouped.items()])
     return _distinct(sorted(grouped.values(), key=lambda row: row.sides[0].phase != "before"))
 
@@ -230,7 +237,9 @@ def _tell_apart(rows: Sequence[tuple[PaperRow, Mapping[str, str]]]) -> None:
         differing = [key for key in keys if len({settings.get(key) for _, settings in alike}) > 1]
         for row, settings in alike:
             told = [_setting(key, settings[key]) for key in differing if settings.get(key) not in (None, *UNSAID)]
-            row.name = f"{name} ({', '.join(told)})" if told else name
+            said = ", ".join(told)
+            said = said if len(said) <= LONGEST else row.sides[0].record.folder.name
+            row.name = f"{name} ({said})" if said else name
 
 
 def _setting(key: str, value: str) -> str:
@@ -248,23 +257,25 @@ def _distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:
     return list(rows)
 
 
-def short_name(record: Record, side: Side) -> str:
-    """Return the short name of a model: its label, the run's name, its method's, or that of the model measured."""
-    if side.phase not in ("", "after"):
-        return side.phase
-    if record.name:
-        return record.name
+def short_name(sides: Sequence[Side]) -> str:
+    """Return the short name of a model over its seeds: the runs' name, its label, its method, or the model measured."""
+    record, label = sides[0].record, sides[0].phase.removeprefix("after")
+    if called := model_called([side.record for side in sides], label):
+        return called
+    if label:
+        return label
     if method := record.provenance.get("method", {}).get("title"):
         found = SHORT.search(method)
         return found[1] if found else str(method)
     if target := (record.config.get("method") or {}).get("_target_"):
         return str(target).rpartition(".")[2]
-    return _model(record)
+    return _model(record) or record.folder.name
 
 
 def _model(record: Record) -> str:
-    name = model_given(record) or record.folder.name
-    return Path(str(name)).name if not isinstance(name, dict | list) else record.folder.name
+    """Return the last part of the name of a run's only model; empty if it has none, or several."""
+    name = model_given(record)
+    return Path(str(name)).name if name and not isinstance(name, dict | list) else ""
 
 
 def _change(side: Side, place: Place) -> Comparison | None:

@@ -36,6 +36,7 @@ from fairlab.reporting.page import (
 from fairlab.reporting.questions import by_question
 from fairlab.reporting.tables.grouping import FEW_SEEDS, Choice, Point, best, choices_of, headlines, trade_off_front
 from fairlab.reporting.tables.marks import version_notes
+from fairlab.reporting.tables.naming import overrides_text
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.validation import Chosen, chosen_by_validation
 from fairlab.types import FairlabError
@@ -144,7 +145,10 @@ def _lead(
     repeated = sum(choice.repeated for choice in choices)
     again = f" {repeated} of them do what another does with the same seed; the last counts." if repeated else ""
     lines = [f"{done} of {len(records)} runs finished.{again}"]
-    lines += [f"Best by validation{_told(one.of, ' of ')}: {_told(one.settings)}." for one in chosen]
+    lines += [
+        f"Best by validation{' of ' * bool(one.of)}{overrides_text(one.of)}: {overrides_text(one.settings)}."
+        for one in chosen
+    ]
     found = [nearest_said(choices, key, name) for key, name in titles.items()]
     answers = [sentence for sentence in found if sentence]
     lines += answers[1:]
@@ -223,19 +227,14 @@ def _shown(point: Point, *, nearest: bool = False) -> PageCell:
     return PageCell(f"{sign}{point.value:.4g}", "\n".join(said), tone=tone)
 
 
-def _told(settings: Mapping[str, str], before: str = "") -> str:
-    """Format settings as overrides; empty string if there are no settings."""
-    return before * bool(settings) + " ".join(f"{key}={value}" for key, value in settings.items())
-
-
 def _by_validation(chosen: Sequence[Chosen]) -> Section | None:
     """Return the settings with the best median over seeds of a task's measure on examples held out of training."""
     if not chosen:
         return None
     rows: list[Row] = [
         [
-            _told(one.of) or "all runs",
-            _told(one.settings),
+            overrides_text(one.of) or "all runs",
+            overrides_text(one.settings),
             PageCell(f"{one.median:.4g}", one.measure),
             ", ".join(f"{value:.4g}" for value in one.values),
             ", ".join(map(str, one.seeds)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -16,7 +15,7 @@ from fairlab.record import Comparison, Reading
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.exports.measured_model import model_given
 from fairlab.reporting.headlines import title, too_few
-from fairlab.reporting.tables.comparing import Place, Side, compare_sides, of_other_definitions, place_of
+from fairlab.reporting.tables.comparing import Place, Side, compare_sides, names_of, of_other_definitions, place_of
 from fairlab.reporting.tables.marks import marks_beside
 from fairlab.reporting.verdicts import TOO_FEW
 from fairlab.types import FairlabError
@@ -167,8 +166,7 @@ def compare_runs(sides: Sequence[Side], adjust: str = "holm") -> RunsCompared:
     """
     if adjust not in ADJUSTMENTS:
         raise FairlabError(f"adjust must be {' or '.join(ADJUSTMENTS)}, not '{adjust}'")
-    several = Counter(side.name for side in sides)
-    named = {side.name if several[side.name] == 1 else f"{side.name} #{k}": side for k, side in enumerate(sides, 1)}
+    named = dict(zip(names_of(sides), sides, strict=True))
     pairs: list[RunPair] = []
     left_out: list[str] = []
     for (first, before), (second, after) in combinations(named.items(), 2):

@@ -18,6 +18,7 @@ from fairlab.record import DATA, SAYS_NOTHING, Reading, Record
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.headlines import judging_rules
 from fairlab.reporting.tables.marks import CHANCE, UNTRAINED, marks_of_runs
+from fairlab.reporting.tables.naming import common_name, distinct_names, overrides_text
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.tool_records import tool_records
 from fairlab.reporting.verdicts import corrected_interval
@@ -84,6 +85,8 @@ class Choice:
         points: Readings over the runs, by key.
         repeated: Number of runs left out because they repeat the seed of another run.
         runs: Records of the remaining runs.
+        called: Name that a person gave to all its runs, with its settings if other choices have the same name; empty
+            if they have none, or several.
     """
 
     settings: dict[str, str]
@@ -91,17 +94,12 @@ class Choice:
     points: dict[str, Point]
     repeated: int = 0
     runs: tuple[Record, ...] = ()
-
-    @property
-    def called(self) -> str:
-        """Name that a person gave to all its runs; empty if they have none, or several."""
-        names = {record.name for record in self.runs}
-        return names.pop() if len(names) == 1 else ""
+    called: str = ""
 
     @property
     def name(self) -> str:
         """The name that a person gave to the runs, else the settings as overrides."""
-        return self.called or " ".join(f"{key}={value}" for key, value in self.settings.items()) or "all runs"
+        return self.called or overrides_text(self.settings) or "all runs"
 
 
 def records_below(folder: Path) -> list[Record]:
@@ -231,7 +229,9 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
                 tuple(runs),
             )
         )
-    return made
+    names = [common_name(choice.runs) for choice in made]
+    called = distinct_names(names, [overrides_text(choice.settings) for choice in made])
+    return [replace(choice, called=name) for choice, name in zip(made, called, strict=True)]
 
 
 def _point(runs: Sequence[Record], key: str) -> Point | None:

@@ -16,7 +16,6 @@ of a version other than the current one are marked.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -34,6 +33,7 @@ from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.tables.comparing import Place, Side, sides_of
 from fairlab.reporting.tables.grouping import COLLAPSED, identity, is_spoiled, settings_of
 from fairlab.reporting.tables.marks import marked, marks_of_runs
+from fairlab.reporting.tables.naming import distinct_names, model_called, overrides_text
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.types import FairlabError
 
@@ -187,19 +187,18 @@ def method_table(records: Sequence[Record], readings: Sequence[str] | None = Non
     if not done:
         raise FairlabError(f"none of the {len(records)} runs has finished; let one come to its end")
     grouped: dict[tuple[str, ...], dict[int | None, Side]] = {}
-    names: dict[tuple[str, ...], str] = {}
     own: dict[tuple[str, ...], str] = {}
     for record, settings in zip(done, settings_of(done), strict=True):
         for side in sides_of(record):
             label = "" if side.phase == "after" else side.phase
             key = (label, *(f"{name}={value}" for name, value in sorted(identity(record).items())))
             grouped.setdefault(key, {})[record.config.get("seed")] = side
-            said = [f"{k}={v}" for k, v in settings.items()]
-            own[key] = " ".join([label] * bool(label) + said) or "model"
-            names[key] = " ".join(filter(None, [label, record.name])) if record.name else own[key]
+            own[key] = overrides_text(settings)
+    called = [model_called([side.record for side in by_seed.values()], key[0]) for key, by_seed in grouped.items()]
+    distinct = distinct_names(called, list(own.values()))
+    fallbacks = [" ".join(filter(None, (key[0], own[key]))) or "model" for key in grouped]
+    names = {key: name or other for key, name, other in zip(grouped, distinct, fallbacks, strict=True)}
     places = wanted([side for by_seed in grouped.values() for side in by_seed.values()], readings)
-    several = Counter(names.values())
-    names = {key: name if several[name] == 1 else own[key] for key, name in names.items()}
     cells = {names[key]: measured_row(by_seed, places) for key, by_seed in grouped.items()}
     tested = {place: pairwise({n: row[place] for n, row in cells.items() if place in row}) for place in places}
     return MethodTable(cells, tested, {place: "/".join(place) for place in places})
