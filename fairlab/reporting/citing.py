@@ -14,7 +14,7 @@ from fairlab import __version__
 from fairlab.checks.redaction import without_secrets
 from fairlab.judge.reading import readers
 from fairlab.record import DATA, Record
-from fairlab.reporting.exports.measured_model import OWNED, model_given
+from fairlab.reporting.exports.measured_model import OWNED, model_given, weights_of
 from fairlab.reporting.headlines import benchmark_title, description
 from fairlab.reporting.tables.grouping import identity
 from fairlab.reporting.tables.marks import marks_beside
@@ -109,18 +109,19 @@ def _of_models(record: Record) -> Iterable[str]:
 
 
 def _models(record: Record) -> dict[str, dict[str, Any]]:
-    """Return the facts about the weights of a run's models, by name."""
-    facts = record.provenance.get("weights")
-    if isinstance(facts, dict) and isinstance(facts.get("name"), str):
-        return {facts["name"]: facts}
-    if isinstance(facts, dict):
-        found = {str(one.get("name", label)): one for label, one in facts.items() if isinstance(one, dict)}
-        if found:
-            return found
+    """Return the facts about the weights of a run's models, by name; one in a folder goes by its label."""
+    facts = weights_of(record)
+    if found := {_short(str(one["name"]), label): dict(one) for label, one in facts.items()}:
+        return found
     given = model_given(record)
     if isinstance(given, dict):
-        return {label if Path(str(name)).is_absolute() else str(name): {} for label, name in given.items()}
+        return {_short(str(name), label): {} for label, name in given.items()}
     return {str(name): {} for name in (given if isinstance(given, list) else [given]) if name}
+
+
+def _short(name: str, label: str) -> str:
+    """Return a model's name, or its label if the name is a path of this machine."""
+    return label or Path(name).name if Path(name).is_absolute() else name
 
 
 def _of_data(record: Record) -> Iterable[str]:
