@@ -23,11 +23,12 @@ from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.exports.measured_model import model_given
 from fairlab.reporting.headlines import title
 from fairlab.reporting.tables.comparing import CHANGE, Place, Side, sides_of
-from fairlab.reporting.tables.grouping import identity, over_seeds, settings_of
+from fairlab.reporting.tables.grouping import FEW_ITEMS, TWO_SEEDS, Point, identity, point_over, settings_of
 from fairlab.reporting.tables.marks import marks_beside
 from fairlab.reporting.tables.method_table import measured_row, pairwise, wanted
 from fairlab.reporting.tables.naming import model_called
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
+from fairlab.reporting.tables.tool_records import results_file
 from fairlab.types import FairlabError
 
 Spread = Literal["interval", "deviation", "none"]
@@ -41,7 +42,7 @@ UNSAID = ("default", "none", "None", "")  # values of settings that a name leave
 SHORT = re.compile(r"\(([^()]+)\)$")  # short name at the end of a method's title
 SMALL = 0.1  # value below which a column has three significant digits instead of three decimals
 LONGEST = 60  # letters of the settings that tell rows of the same name apart; beyond, their folders do
-MOST = {"interval": 3, "deviation": 4, "none": 6}  # readings in one table; further ones go into another
+MOST = {"interval": 3, "deviation": 4, "none": 5}  # readings in one table; further ones go into another
 
 
 @dataclass
@@ -59,6 +60,15 @@ class PaperRow:
     sides: list[Side]
     readings: dict[Place, list[Reading]] = field(default_factory=dict)
     changes: dict[Place, list[Comparison]] = field(default_factory=dict)
+
+    def point(self, place: Place) -> Point | None:
+        """Return a reading over the runs, with its interval and marks; None if no run has it."""
+        return point_over([(side.record, side.readings[place]) for side in self.sides if place in side.readings])
+
+    def judged(self, place: Place) -> bool:
+        """Return whether the row has a reading over enough items for a verdict."""
+        point = self.point(place)
+        return point is not None and FEW_ITEMS not in point.marks
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -148,15 +158,15 @@ class PaperTable:
         ]
 
     def _shown(self, row: PaperRow, place: Place) -> str:
-        point = over_seeds(row.readings.get(place, []))
+        point = row.point(place)
         if point is None:
             return "–"
         values = [reading.value for reading in row.readings[place]]
         digits = self._digits(place)
         text = f"{point.value:.{digits}f}"
         if self.spread == "interval":
-            known = math.isfinite(point.low)
-            text += f" [{point.low:.{digits}f}, {point.high:.{digits}f}]" if known else " (two seeds)"
+            bounds = f"[{point.low:.{digits}f}, {point.high:.{digits}f}]"
+            text += f" {bounds}" if point.interval else " (two seeds)" if TWO_SEEDS in point.marks else " (few items)"
         elif self.spread == "deviation" and point.n > 1:
             text += f" ± {np.std(values, ddof=1):.{digits}f}"
         p = self.p_values.get((row.name, place), 1.0)
@@ -238,7 +248,7 @@ def _tell_apart(rows: Sequence[tuple[PaperRow, Mapping[str, str]]]) -> None:
         for row, settings in alike:
             told = [_setting(key, settings[key]) for key in differing if settings.get(key) not in (None, *UNSAID)]
             said = ", ".join(told)
-            said = said if len(said) <= LONGEST else row.sides[0].record.folder.name
+            said = said if len(said) <= LONGEST else _place_of(row.sides[0].record)
             row.name = f"{name} ({said})" if said else name
 
 
@@ -246,7 +256,17 @@ def _setting(key: str, value: str) -> str:
     """Return a setting in short: a class by its name, any other value after the last part of its key."""
     if key.endswith("_target_"):
         return value.rpartition(".")[2]
-    return f"{key.rpartition('.')[2]} {value.rstrip('/').rpartition('/')[2] if key.endswith('path') else value}"
+    if key == "results":  # the file of another tool
+        return "/".join(Path(value).parts[-2:])
+    return (
+        f"{key.rpartition('.')[2]} {Path(value).name if key.endswith('path') or Path(value).is_absolute() else value}"
+    )
+
+
+def _place_of(record: Record) -> str:
+    """Return the name of a run's folder, or of a file of results with the folder that it is in."""
+    file = results_file(record)
+    return "/".join(file.parts[-2:]) if file else record.folder.name
 
 
 def _distinct(rows: Sequence[PaperRow]) -> list[PaperRow]:
@@ -292,7 +312,11 @@ def _daggers(rows: Sequence[PaperRow]) -> dict[tuple[str, Place], float]:
     """Return the p-values of all changes from the baseline, adjusted among the rows of a column."""
     found: dict[tuple[str, Place], float] = {}
     for place in dict.fromkeys(place for row in rows for place in row.changes):
-        raw = {(row.name, place): change_p(row.changes[place]) for row in rows if row.changes.get(place)}
+        raw = {
+            (row.name, place): change_p(row.changes[place])
+            for row in rows
+            if row.changes.get(place) and row.judged(place)
+        }
         tested = {key: p for key, p in raw.items() if not math.isnan(p)}
         found |= dict(zip(tested, holm(list(tested.values())).tolist(), strict=True))
     return found
@@ -323,7 +347,7 @@ def _best(rows: Sequence[PaperRow], places: Sequence[Place]) -> dict[Place, str]
         column = {
             row.name: measured_row({side.record.config.get("seed"): side for side in row.sides}, [place])[place]
             for row in rows
-            if place in row.readings and not row.marks
+            if row.judged(place) and not row.marks
         }
         if len(column) < 2 or any(math.isnan(one.distance) for one in column.values()):
             continue

@@ -29,6 +29,7 @@ from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.headlines import judging_rules, represents, title, too_few
 from fairlab.reporting.questions import question
 from fairlab.reporting.tables.marks import marks_beside
+from fairlab.reporting.tables.tool_records import results_file
 from fairlab.types import KEPT
 
 OFF, EVEN, OPEN, SIZE, FEW = "off", "even", "open", "size", "few"
@@ -152,6 +153,8 @@ def _judged(record: Record, reading: Reading) -> tuple[float, float, float]:
     info = judging_rules(reading)
     if too_few(record, reading):
         return math.nan, math.nan, math.nan
+    if results_file(record):  # Student's t already, over clusters of items
+        return reading.low, reading.high, math.nan
     if info is not None and info.folded:
         p = _own_p(record, reading)
         low, high = folded_interval(reading.value, reading.low, reading.high, p)

@@ -235,8 +235,12 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
 
 
 def _point(runs: Sequence[Record], key: str) -> Point | None:
-    """Return a reading over runs, with the marks that it has in any of them and intervals as verdicts take them."""
-    found = [(record, reading) for record in runs for reading in record.readings if reading.key == key]
+    """Return a reading over runs."""
+    return point_over([(record, reading) for record in runs for reading in record.readings if reading.key == key])
+
+
+def point_over(found: Sequence[tuple[Record, Reading]]) -> Point | None:
+    """Return one reading over the runs that have it, with their marks, and intervals as verdicts take them."""
     one = len({(reading.value, reading.low, reading.high) for _, reading in found}) == 1
     point = over_seeds([_corrected(record, reading, one) for record, reading in found])
     if point is None:
