@@ -193,7 +193,7 @@ def _what(record: Record) -> str:
     return f"measured {measured}"
 
 
-def in_lines(command: str, width: int = 88) -> str:
+def in_lines(command: str, width: int = 64) -> str:
     r"""Return a command broken into lines that a shell reads as one; only a word alone is wider than ``width``.
 
     Example:

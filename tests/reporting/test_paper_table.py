@@ -156,7 +156,8 @@ def test_a_target_of_somebody_else_is_not_imported(tmp_path):
 def test_the_paragraph_has_exact_commands_and_tells_seeds_once(tmp_path):
     text = methods_paragraph([run(tmp_path, seed) for seed in (1, 2)])
     assert text.count("seeds 1, 2") == 1
-    assert "python -m fairlab.train +experiment=inlp_bert method.beta=None seed=2\n" in text
+    joined = text.replace(" \\\n  ", " ")  # lines that fit a column of text
+    assert "python -m fairlab.train +experiment=inlp_bert method.beta=None seed=2\n" in joined
     assert "CCED (definition 1, up to 100 items)" in text
 
 

@@ -43,7 +43,7 @@ class Printed:
 
 
 SET = re.compile(r"[\x00-\u017f\u2013-\u2026€]")  # letters that pdflatex sets without further packages
-LONGEST_WORD = 12  # letters of a row's name without a place for a line break
+LONGEST_WORD = 14  # letters of a row's name without a place for a line break
 LONGEST_NAME, NARROW = 30, r"p{0.3\linewidth}"  # characters of a row's name on one line, else a column that breaks it
 
 
