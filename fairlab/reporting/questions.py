@@ -13,6 +13,7 @@ from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.headlines import Named, description, few_compared, judging_rules, key, represents, title, too_few
 from fairlab.reporting.page import BETTER, WORSE, Whisker
+from fairlab.reporting.tables.marks import is_spoiled, marks_beside
 from fairlab.types import ALIKE, ELSE, EQUAL, KEPT, PERSIST
 
 T = TypeVar("T")
@@ -62,6 +63,7 @@ class Shift:
         comparison: The change.
         before, after: Readings before and after the change.
         collapsed: Whether the change is that of a gap which fell by collapse alone, which is not for the better.
+        is_spoiled: Whether the later model did not train, or says nothing of bias, which makes no change a good one.
         few_parts: Whether every part that a mean of absolute values is taken over has too few items.
     """
 
@@ -70,6 +72,7 @@ class Shift:
     after: Reading
     collapsed: bool = False
     few_parts: bool = False
+    is_spoiled: bool = False
 
     @property
     def headline(self) -> bool:
@@ -111,6 +114,11 @@ class Shift:
             return ""
         low, _, high = self.span
         return BETTER if high < 0 else WORSE if low > 0 else ""
+
+    @property
+    def colour(self) -> str:
+        """The tone as a page may show it: none of a spoiled model."""
+        return "" if self.is_spoiled else self.tone
 
     @property
     def few(self) -> bool:
@@ -162,7 +170,8 @@ def shifts(record: Record) -> list[Shift]:
         if before is not None and after is not None:
             info = judging_rules(comparison)
             few = info is not None and info.folded and too_few(record, after)
-            found.append(Shift(comparison, before, after, collapsed=after.key in collapsed, few_parts=few))
+            spoiled = is_spoiled(marks_beside(record, after))
+            found.append(Shift(comparison, before, after, after.key in collapsed, few, spoiled))
     return found
 
 

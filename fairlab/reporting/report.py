@@ -41,7 +41,7 @@ from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.stages import stage_section
 from fairlab.reporting.tables.marks import failed_models, marks_beside, said_of_training, training_notes
-from fairlab.reporting.verdicts import NOTE, TOO_FEW, corrected_interval, reading_verdicts, summed_up
+from fairlab.reporting.verdicts import NOTE, TOO_FEW, corrected_interval, reading_verdicts, summed_up, verdict_lines
 
 PUBLISHED = Path(__file__).parent / "papers"
 MANY = 12  # number of rows above which a table is folded
@@ -131,15 +131,16 @@ def _verdict(record: Record) -> Verdict:
     judged = reading_verdicts(record)
     if not judged:
         return Verdict("No reading has an ideal value of bias.", [*told, *collapse_verdicts(record)])
-    sentences = [one.sentence for one in judged]
-    return Verdict(f"{summed_up(judged)} There is no other model to compare with.", [*told, *sentences])
+    alone = " There is no other model to compare with." if len(record.phases) == 1 else ""
+    return Verdict(f"{summed_up(judged)}{alone}", [*told, *verdict_lines(judged)])
 
 
 def _answer(answers: Mapping[str, Any]) -> Verdict:
     """Return the answers of an audit: that of the only model, or one per model."""
     of = {label: f"{label}: " if label else "" for label in answers}
     first, *others = [f"{of[label]}{one['sentence']}" for label, one in answers.items()]
-    return Verdict(first, [*others, *(f"{of[label]}{line}" for label, one in answers.items() for line in one["lines"])])
+    lines = [f"{of[label]}{line}" for label, one in answers.items() for line in one["lines"]]
+    return Verdict(first, [line for line in dict.fromkeys([*others, *lines]) if line != first])
 
 
 def _heed(record: Record) -> list[Block]:

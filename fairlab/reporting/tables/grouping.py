@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.metrics.bootstrap import Z
-from fairlab.record import DATA, SAYS_NOTHING, Reading, Record
+from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.headlines import judging_rules
-from fairlab.reporting.tables.marks import CHANCE, UNTRAINED, marks_of_runs
-from fairlab.reporting.tables.naming import common_name, distinct_names, overrides_text
+from fairlab.reporting.tables.marks import COLLAPSED, is_spoiled, marks_of_runs
+from fairlab.reporting.tables.naming import common_name, differing, distinct_names, overrides_text
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.tool_records import tool_records
 from fairlab.reporting.verdicts import corrected_interval
@@ -29,7 +29,6 @@ NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|s
 # Parts of a configuration that say where, how or with which seed a run was done; and settings that inherit the seed.
 BESIDES = {"seed", "name", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
 CONTENT = {"data.path": "data", "backbone.name": "weights"}  # paths, and the provenance of their content
-COLLAPSED = "gap fell by collapse alone"
 FEW_ITEMS = "too few items to conclude from"
 FEWEST_SEEDS = 3  # seeds below which no interval over seeds and items covers as it should
 TWO_SEEDS = "two seeds, too few for an interval"
@@ -67,6 +66,13 @@ class Point:
     def distance(self) -> float:
         """Distance from the ideal value; nan if there is no ideal value."""
         return math.nan if self.ideal is None else abs(self.value - self.ideal)
+
+    @property
+    def distances(self) -> tuple[float, float]:
+        """Bounds of the distance from the ideal value: two values on either side of it may be equally near."""
+        ideal = self.ideal or 0.0
+        ends = sorted((abs(self.low - ideal), abs(self.high - ideal)))
+        return 0.0 if self.low <= ideal <= self.high else ends[0], ends[1]
 
     @property
     def interval(self) -> str:
@@ -230,7 +236,7 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
             )
         )
     names = [common_name(choice.runs) for choice in made]
-    called = distinct_names(names, [overrides_text(choice.settings) for choice in made])
+    called = distinct_names(names, differing([choice.settings for choice in made], names))
     return [replace(choice, called=name) for choice, name in zip(made, called, strict=True)]
 
 
@@ -337,19 +343,15 @@ def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | N
 
 
 def _apart(first: Point, second: Point) -> bool:
-    """Return whether two intervals do not overlap; with too few items none is apart from another."""
+    """Return whether the intervals of two distances do not overlap; with too few items none is apart from another."""
     few = FEW_ITEMS in (*first.marks, *second.marks)  # two seeds have no bounds, which are apart from none
-    return not few and (first.low > second.high or first.high < second.low)
+    (low, high), (other_low, other_high) = first.distances, second.distances
+    return not few and (low > other_high or high < other_low)
 
 
 def spoiled(point: Point) -> bool:
     """Return whether a run of a point did not train, is at chance, or fails the check of its behaviour."""
     return is_spoiled(point.marks)
-
-
-def is_spoiled(marks: Sequence[str]) -> bool:
-    """Return whether a mark says that a model did not train, is at chance, or fails the check of its behaviour."""
-    return any(mark.startswith((UNTRAINED, CHANCE, SAYS_NOTHING, COLLAPSED)) for mark in marks)
 
 
 def trade_off_front(points: Sequence[tuple[float, float]]) -> list[int]:

@@ -13,6 +13,28 @@ def overrides_text(settings: Mapping[str, str]) -> str:
     return " ".join(f"{key}={value}" for key, value in settings.items())
 
 
+def settings_text(settings: Mapping[str, str]) -> str:
+    """Format settings as overrides, but an experiment or a class by its name alone, which is shorter."""
+    return " ".join(
+        plain_value(key, value) if key == "experiment" or key.endswith("_target_") else f"{key}={value}"
+        for key, value in settings.items()
+    )
+
+
+def plain_value(key: str, value: str) -> str:
+    """Return a setting's value as a cell: a class by its name."""
+    return value.rpartition(".")[2] if key.endswith("_target_") else value
+
+
+def differing(settings: Sequence[Mapping[str, str]], names: Sequence[str]) -> list[str]:
+    """Return in short the settings of each entry in which it differs from those of the same name."""
+    found = []
+    for one, name in zip(settings, names, strict=True):
+        alike = [other for other, called in zip(settings, names, strict=True) if called == name]
+        found.append(settings_text({key: value for key, value in one.items() if len({o[key] for o in alike}) > 1}))
+    return found
+
+
 def distinct_names(names: Sequence[str], more: Sequence[str]) -> list[str]:
     """Return names of which equal ones get an addition in parentheses; those that stay equal are numbered.
 
