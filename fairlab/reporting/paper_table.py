@@ -347,9 +347,10 @@ def _best(rows: Sequence[PaperRow], places: Sequence[Place]) -> dict[Place, str]
         column = {
             row.name: measured_row({side.record.config.get("seed"): side for side in row.sides}, [place])[place]
             for row in rows
-            if row.judged(place) and not row.marks
+            if place in row.readings and not row.marks
         }
-        if len(column) < 2 or any(math.isnan(one.distance) for one in column.values()):
+        few = any(one.few or len(set(one.values.values())) == 2 for one in column.values())
+        if len(column) < 2 or few or any(math.isnan(one.distance) for one in column.values()):
             continue
         first = min(column, key=lambda name: column[name].distance)
         p_values = pairwise(column)

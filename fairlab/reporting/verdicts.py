@@ -69,6 +69,8 @@ class ReadingVerdict:
         ideal = self.reading.ideal
         if ideal is None or math.isnan(self.low):
             return SIZE if ideal is None else FEW
+        if self.low == self.high:
+            return SIZE
         if self.margin is not None and ideal - self.margin < self.low and self.high < ideal + self.margin:
             return EVEN
         if math.isnan(self.p):
@@ -89,7 +91,9 @@ class ReadingVerdict:
             OFF: f"off it beyond chance ({p})",
             OPEN: f"chance could give this ({p}), and it is not shown to be even"
             + (f", within {margin}" if self.margin is not None else f": {margin}"),
-            SIZE: "how far off is all that can be said, as no model can be expected to reach it",
+            SIZE: "its items do not vary, so that nothing can be tested"
+            if self.low == self.high
+            else "how far off is all that can be said, as no model can be expected to reach it",
         }[kind]
         spoiled = f". Of this model: {'; '.join(self.marks)}" if self.marks else ""
         return f"{size}: {said}{spoiled}."

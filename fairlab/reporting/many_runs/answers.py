@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairlab.reporting.tables.grouping import Choice, best
+from fairlab.reporting.tables.grouping import Choice, best, spoiled
 from fairlab.reporting.tables.naming import settings_text
 
 
@@ -42,7 +42,8 @@ def nearest_in_short(choices: Sequence[Choice], key: str, name: str) -> str:
         return ""
     first, alike = found
     point, others = first.points[key], sum(key in choice.points for choice in choices) - 1
-    said = f"{name}: {short_choice(first)} is nearest to {point.ideal:g}"
+    unsound = any(key in choice.points and spoiled(choice.points[key]) for choice in choices)
+    said = f"{name}: {short_choice(first)} is nearest to {point.ideal:g}{' of the sound settings' * unsound}"
     if not others:
         return f"{said}, of one choice of settings."
     return f"{said}, but {len(alike)} of {others} others cannot be told from it." if alike else f"{said} beyond chance."

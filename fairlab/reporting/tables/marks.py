@@ -73,3 +73,8 @@ def said_of_training(record: Record) -> list[str]:
 def is_spoiled(marks: Sequence[str]) -> bool:
     """Return whether a mark says that a model did not train, is at chance, or fails the check of its behaviour."""
     return any(mark.startswith((UNTRAINED, CHANCE, SAYS_NOTHING, COLLAPSED)) for mark in marks)
+
+
+def is_untrained(mark: str) -> bool:
+    """Return whether a mark says that a model did not train, or is at chance on its own task."""
+    return mark.startswith((UNTRAINED, CHANCE))

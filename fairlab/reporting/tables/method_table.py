@@ -115,8 +115,8 @@ class MethodTable:
     def best(self, place: Place) -> str | None:
         """Return the method nearest to the ideal value if it differs beyond chance from every other; else None.
 
-        Methods that did not train, whose gap fell by collapse alone, or that were measured on too few items, do not
-        count.
+        Methods that did not train, or whose gap fell by collapse alone, do not count. There is none if a method has too
+        few items, or two seeds.
 
         Raises:
             FairlabError: ``place`` is no tuple of benchmark, subset and quantity.
@@ -124,10 +124,12 @@ class MethodTable:
         if not isinstance(place, tuple):
             raise FairlabError(f"a reading is named by benchmark, subset and quantity, not by a {type(place).__name__}")
         having = {name: row[place] for name, row in self.cells.items() if place in row}
-        having = {name: cell for name, cell in having.items() if not is_spoiled(cell.marks) and not cell.few}
+        having = {name: cell for name, cell in having.items() if not is_spoiled(cell.marks)}
         if len(having) < 2 or any(math.isnan(cell.distance) for cell in having.values()):
             return None
         first = min(having, key=lambda name: having[name].distance)
+        if any(cell.few or len(set(cell.values.values())) == 2 for cell in having.values()):
+            return None  # too few items, or two seeds, of which no interval covers as it should
         p_values = [self.p(place, first, other) for other in having if other != first]
         return first if all(p < ALPHA for p in p_values) else None
 
