@@ -54,10 +54,10 @@ def work(config: DictConfig, record: Record) -> None:
     refuse_push(config.get("push"))
     record.add_notes(shortening_notes(config))
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
-    with telling_steps():
-        if config.dataset is not None:
-            evaluate_data(config, record)
-        else:
+    if config.dataset is not None:
+        evaluate_data(config, record)
+    else:
+        with telling_steps():
             evaluate_models(config, record)
     if rank():
         return

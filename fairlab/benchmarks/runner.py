@@ -292,7 +292,7 @@ def _keep(
     """
     missing = [name for name in tasks if not _is_kept(name, phase, record)]
     blocks = {", ".join(missing[k : k + ranks()]): missing[k : k + ranks()] for k in range(0, len(missing), ranks())}
-    for block in steps(list(blocks), f"measuring {phase}:" if phase else "measuring") if rank() == 0 else blocks:
+    for block in steps(list(blocks), phase) if rank() == 0 else blocks:
         names = blocks[block]
         own = names[rank()] if rank() < len(names) else None
         found = gather_over_ranks(None if own is None else _measured(benchmarks[own], tasks[own], record))

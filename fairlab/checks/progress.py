@@ -33,23 +33,25 @@ def telling_steps() -> Iterator[None]:
         TELLING.reset(token)
 
 
-def steps(names: Sequence[str], doing: str) -> Iterator[str]:
-    """Yield names of steps, each after a line on stderr with the time left; on a terminal, which has bars, without.
+def steps(names: Sequence[str], of: str = "") -> Iterator[str]:
+    """Yield names of steps; when one is done, a line on stderr says so, with the time left. Terminals have bars.
+
+    Nothing is told before a step is done, so that bad input ends in one sentence alone.
 
     Args:
         names: Names of the steps.
-        doing: What is done in each, such as ``measuring``.
+        of: What the steps are of, such as a model's label; empty for nothing.
     """
     started = time.monotonic()
     for number, name in enumerate(names, 1):
-        if TELLING.get() and not sys.stderr.isatty():
-            left = time_left(time.monotonic() - started, number - 1, len(names))
-            print_escaped(f"{doing} {name} ({number} of {len(names)}){left}", error=True)
         yield name
+        if TELLING.get() and not sys.stderr.isatty():
+            left = time_left(time.monotonic() - started, number, len(names))
+            print_escaped(f"{f'{of}: ' if of else ''}{name} done ({number} of {len(names)}){left}", error=True)
 
 
 def time_left(passed: float, done: int, steps: int) -> str:
-    """Return the time left in words, with a leading comma; empty before the first step is done.
+    """Return the time left in words, with a leading comma; empty before the first step is done, and after the last.
 
     Args:
         passed: Seconds since the first step began.
@@ -60,7 +62,7 @@ def time_left(passed: float, done: int, steps: int) -> str:
         >>> time_left(90.0, 1, 3), time_left(5.0, 2, 4), time_left(0.0, 0, 4)
         (', about 3 min left', ', about 5 s left', '')
     """
-    if not done:
+    if not 0 < done < steps:
         return ""
     left = passed / done * (steps - done)
     return (
