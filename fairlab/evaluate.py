@@ -15,6 +15,7 @@ from omegaconf import DictConfig
 from fairlab.backbones.peft_folder import is_adapter_folder
 from fairlab.benchmarks.runner import gate, measure_data, measure_models
 from fairlab.benchmarks.stages import LOADING, stage
+from fairlab.checks.progress import telling_steps
 from fairlab.distributed import device, rank
 from fairlab.files import holds_run
 from fairlab.protocols import Benchmark, DataBenchmark
@@ -56,7 +57,8 @@ def work(config: DictConfig, record: Record) -> None:
     if config.dataset is not None:
         evaluate_data(config, record)
     else:
-        evaluate_models(config, record)
+        with telling_steps():
+            evaluate_models(config, record)
     if rank():
         return
 

@@ -47,8 +47,8 @@ def audit(
         axis: Axes along which people change.
         labels: Names of the model's labels as the data writes them, in the order of its outputs; None takes its own,
             and an empty list is for a model of scores.
-        settings: ``threshold``, ``margin``, ``sheet``, ``mend``, ``fit``, ``keep``, ``mode``, ``limit`` and ``seed``,
-            as in ``conf/audit.yaml``.
+        settings: ``threshold``, ``margin``, ``sheet``, ``mend``, ``fit``, ``keep``, ``mode``, ``limit``, ``seed``
+            and ``name``, as in ``conf/audit.yaml``.
 
     Raises:
         FairlabError: If the data, the model or a setting does not fit.
@@ -60,14 +60,15 @@ def audit(
         >>> found["audit/gender/flips"] > 50
         True
     """
-    known = set(vars(Settings())) - {"field", "label", "group", "axis", "labels"}
+    known = {*vars(Settings()), "name"} - {"field", "label", "group", "axis", "labels"}
     if unknown := sorted(set(settings) - known):
         raise FairlabError(f"there is no setting '{unknown[0]}' of an audit; there are: {', '.join(sorted(known))}")
     axes = [axis] if isinstance(axis, str) else list(axis)
+    name = settings.pop("name", None)
     chosen = Settings(field, label, group, axes, labels, **settings)
     types = keys_of("audit")
-    given = {name: value for name, value in vars(chosen).items() if name != "fit"}  # here it may be rows too
-    for fault in chain.from_iterable(faults(name, value, types[name]) for name, value in given.items()):
+    given = {key: value for key, value in {**vars(chosen), "name": name}.items() if key != "fit"}  # here it may be rows
+    for fault in chain.from_iterable(faults(key, value, types[key]) for key, value in given.items()):
         raise FairlabError(fault)
     models = dict(model) if isinstance(model, Mapping) else {"": model}
     if not models:
@@ -75,6 +76,7 @@ def audit(
     found = {name: as_audited(one) for name, one in models.items()}
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
     config = {**vars(chosen), "axis": axes, "labels": labels and list(labels), "dataset": _where(data)}
+    config["name"] = name
     config["fit"] = None if chosen.fit is None else _where(chosen.fit)
     config["model"] = {name: one.name for name, one in found.items()} if "" not in found else found[""].name
     record = Record(Path(kept.name), config, "fairlab.audit in Python")

@@ -96,8 +96,8 @@ def mend(model: Any, axis: Any = "gender", keep: str | None = None, *, data: Any
         keep: Smallest change of utility that counts as kept: ``stsb:-0.5`` for encoders, ``accuracy:-2`` for
             classifiers, which are the defaults.
         data: Labelled rows of a classifier, a third of which proves; None for an encoder.
-        settings: ``methods``, ``scale``, ``seed``, ``limit`` and ``output`` (a new folder, or that of a killed mending
-            to resume; None keeps everything as long as the returned object); of an encoder also ``groups`` and
+        settings: ``methods``, ``scale``, ``seed``, ``limit``, ``name``, ``output`` (a new folder, or that of a killed
+            mending to resume; None keeps everything as long as the returned object); of an encoder also ``groups`` and
             ``benchmarks``; of a classifier ``field``, ``label``, ``group``, ``labels`` and ``mode``.
 
     Raises:

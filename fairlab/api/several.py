@@ -18,6 +18,7 @@ from fairlab.reporting.tables.comparing import sides_of
 from fairlab.reporting.tables.grouping import records_below
 from fairlab.reporting.tables.long_form import long_form, write_long_form
 from fairlab.reporting.tables.method_table import MethodTable, method_table
+from fairlab.reporting.tables.naming import distinct_names
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # importing pandas takes a second
@@ -44,9 +45,11 @@ class Runs:
             raise self._no_run(number) from error
 
     def __str__(self) -> str:
-        return "\n".join(
-            f"{number}  {record.name or record.folder}  {record.status}" for number, record in enumerate(self.records)
+        folders = [str(record.folder) for record in self.records]
+        names = distinct_names(
+            [record.name or folder for record, folder in zip(self.records, folders, strict=True)], folders
         )
+        return "\n".join(f"{k}  {name}  {self.records[k].status}" for k, name in enumerate(names))
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return one row per reading of each run, with the columns of :mod:`fairlab.reporting.tables.long_form`."""

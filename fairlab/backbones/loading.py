@@ -316,8 +316,8 @@ def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
     where = {key: settings.get(key) for key in ("revision", "package", "gguf")}
     folder = find_weights(settings["name"], **where)
     files = held_weights(folder, where["gguf"])
-    if settings.get("pooling") == PUBLISHED:
-        files += sorted(file for name in (WEIGHTS, OLD_WEIGHTS) for file in folder.glob(f"*/{name}"))
+    modules = "*" if settings.get("pooling") == PUBLISHED else "[0-9]_*"  # such as the matrix of a linear method
+    files += sorted(file for name in (WEIGHTS, OLD_WEIGHTS) for file in folder.glob(f"{modules}/{name}"))
     adapters = {key: settings[key] for key in ("adapters", "adapters_sha256") if settings.get("adapters")}
     if peft := settings.get("peft"):
         adapters = {"peft": peft, "peft_sha256": sha256(*sorted(Path(peft).glob("adapter_*")))}

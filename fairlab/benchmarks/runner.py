@@ -17,6 +17,7 @@ from fairlab.benchmarks.needs import LABELS, why_not_measured
 from fairlab.benchmarks.stages import Stage, keep_stage, timed
 from fairlab.benchmarks.versions import definition
 from fairlab.checks.foreign import read_tensors
+from fairlab.checks.progress import steps
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import holds_run, save_arrays
 from fairlab.protocols import Benchmark, DataBenchmark
@@ -290,8 +291,9 @@ def _keep(
     The processes of a run measure one benchmark each at a time, as a single process would.
     """
     missing = [name for name in tasks if not _is_kept(name, phase, record)]
-    for start in range(0, len(missing), ranks()):
-        names = missing[start : start + ranks()]
+    blocks = {", ".join(missing[k : k + ranks()]): missing[k : k + ranks()] for k in range(0, len(missing), ranks())}
+    for block in steps(list(blocks), phase) if rank() == 0 else blocks:
+        names = blocks[block]
         own = names[rank()] if rank() < len(names) else None
         found = gather_over_ranks(None if own is None else _measured(benchmarks[own], tasks[own], record))
         for name, one in zip(names, found, strict=False):

@@ -45,7 +45,7 @@ def pair_items(first: TaskScores, second: TaskScores) -> Pairing:
         }
         if not by_id.first or 2 * len(conflicting) > len(by_id.first):
             by_text = _joined(first, second, _numbered(first.texts), _numbered(second.texts), "text")
-            return _refuse_none(by_text, first)
+            return _refuse_none(by_text, first, len(conflicting))
         kept = [pair for pair in zip(by_id.first, by_id.second, strict=True) if pair not in conflicting]
         by_id = Pairing(
             [a for a, _ in kept], [b for _, b in kept], "id", by_id.only_first, by_id.only_second, len(conflicting)
@@ -81,7 +81,12 @@ def _joined(first: TaskScores, second: TaskScores, mine: Sequence[str], theirs: 
     )
 
 
-def _refuse_none(pairing: Pairing, scores: TaskScores) -> Pairing:
+def _refuse_none(pairing: Pairing, scores: TaskScores, conflicts: int = 0) -> Pairing:
+    if not pairing.first and conflicts:
+        raise FairlabError(
+            f"the runs share {conflicts} identifiers of {scores.task}, but no input: their data, splits, languages or "
+            "revisions differ; evaluate both on the same data"
+        )
     if not pairing.first:
         raise FairlabError(
             f"the runs share no item of {scores.task}, by identifier or by input; evaluate both on the same data"

@@ -57,12 +57,14 @@ class ToolRun:
         tool: name and version of the tool.
         place: file that the scores were read from.
         tasks: scores by task and metric.
+        left_out: tasks and metrics of the file that hold no scores of items, with the reason.
     """
 
     name: str
     tool: str
     place: Path
     tasks: tuple[TaskScores, ...]
+    left_out: tuple[str, ...] = ()
 
 
 def item_scores(

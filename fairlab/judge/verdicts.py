@@ -266,6 +266,7 @@ def _lines(judgement: Judgement) -> list[str]:
     letter = {run.name: letters(k) for k, run in enumerate(judgement.runs)}
     lines = [f"{letter[run.name]}: {run.name} ({run.tool}; {run.place})" for run in judgement.runs]
     warned = [line for verdict in judgement.verdicts for line in _warnings(verdict, letter)]
+    warned += [f"left out of {letter[run.name]}: {reason}" for run in judgement.runs for reason in run.left_out]
     if judgement.skipped:
         warned.append(f"not compared, as one run alone has them: {', '.join(judgement.skipped)}")
     lines += ["", *dict.fromkeys(warned)] if warned else []

@@ -36,6 +36,7 @@ Of a classifier
 Of both
   scale=quickstart   or paper, which selects the defaults of methods that train
   output=FOLDER      a new folder, or that of a killed run, which resumes
+  name=NAME          name of the mending on its page and in tables
   seed=42 limit=N
 
 Examples

@@ -47,6 +47,7 @@ class ClassifierWish:
         price: Accuracy that may be lost, in points.
         ways: Ways of mending to try.
         scale: ``quickstart`` or ``paper``, which selects the defaults of trainings.
+        name: Name of the mending on its page and in tables; empty names it after the model.
     """
 
     model: Any
@@ -55,6 +56,7 @@ class ClassifierWish:
     price: KeptUtility
     ways: Sequence[str] = WAYS
     scale: str = "quickstart"
+    name: str = ""
 
 
 def mend_classifier(wish: ClassifierWish, folder: Path) -> MendOutcome:
@@ -97,7 +99,7 @@ def _mend(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows], fol
     remove_weights([folder / TRAINED / way for way in TRAININGS if best is None or way != best.label])
     if best is None:
         outcome = concluded(folder, model.name, wish.price, tried, skipped, None)
-        publish(outcome, Record.load(folder / TRIED / tried[0].label), [])
+        publish(outcome, Record.load(folder / TRIED / tried[0].label), [], wish.name or model.name)
     else:
         print_escaped(f"{best.label} is best; measuring it on rows that were not used to choose")
         both = {PLAIN: model, best.label: _fixed(best.label, model, folder)}
@@ -106,7 +108,7 @@ def _mend(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows], fol
             folder, model.name, wish.price, tried, skipped, judge_change(proof, best.label, PLAIN, wish.price)
         )
         run = folder / TRAINED / best.label
-        publish(outcome, proof, [Record.load(run)] if best.label in TRAININGS else [])
+        publish(outcome, proof, [Record.load(run)] if best.label in TRAININGS else [], wish.name or model.name)
         if outcome.is_mended and best.label in TRAININGS:
             export_trained(run, proof, {PLAIN: "before", best.label: "after"}, folder)
         elif outcome.is_mended:

@@ -58,6 +58,7 @@ class Wish:
         scale: ``quickstart`` or ``paper``, which selects the methods' defaults.
         seed: Seed of the trainings.
         limit: Maximum number of items per benchmark, or None.
+        name: Name of the mending on its page and in tables; empty names it after the model.
     """
 
     model: str
@@ -69,6 +70,7 @@ class Wish:
     scale: str = "quickstart"
     seed: int = 42
     limit: int | None = None
+    name: str = ""
 
 
 def mend_encoder(wish: Wish, folder: Path) -> MendOutcome:
@@ -92,7 +94,8 @@ def _facts(wish: Wish) -> dict[str, Any]:
     with composing():
         weights = model_facts(backbone_node(wish.model, {})).get("sha256")
     groups = sha256(Path(wish.groups)) if Path(wish.groups).is_file() else wish.groups
-    return {**asdict(wish), "model": [wish.model, weights], "groups": groups}
+    settings = {key: value for key, value in asdict(wish).items() if key != "name"}
+    return {**settings, "model": [wish.model, weights], "groups": groups}
 
 
 def _mend(wish: Wish, folder: Path) -> MendOutcome:
@@ -107,13 +110,13 @@ def _mend(wish: Wish, folder: Path) -> MendOutcome:
     remove_weights([folder / TRIED / name for name in runs if best is None or name != best.label])
     if best is None:
         outcome = concluded(folder, wish.model, wish.price, tried, skipped, None)
-        publish(outcome, chosen_by, [])
+        publish(outcome, chosen_by, [], wish.name or wish.model)
     else:
         print_escaped(f"{best.label} is best; measuring it on readings that were not used to choose")
         proof = _evaluated(proving, {ORIGINAL: wish.model, best.label: runs[best.label]}, folder / PROVEN)
         judged = judge_change(proof, best.label, ORIGINAL, wish.price)
         outcome = concluded(folder, wish.model, wish.price, tried, skipped, judged)
-        publish(outcome, proof, [Record.load(folder / TRIED / best.label)])
+        publish(outcome, proof, [Record.load(folder / TRIED / best.label)], wish.name or wish.model)
         if outcome.is_mended:
             export_trained(folder / TRIED / best.label, proof, {ORIGINAL: "before", best.label: "after"}, folder)
     outcome.save()

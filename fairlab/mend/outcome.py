@@ -91,8 +91,9 @@ def _failed_checks(judgements: Sequence[MendJudgement]) -> str:
     return said if failed else ""
 
 
-def publish(outcome: MendOutcome, proof: Record, others: Sequence[Record]) -> None:
-    """Put the answer on top of the report, and write report, citations and a record of Every Eval Ever."""
+def publish(outcome: MendOutcome, proof: Record, others: Sequence[Record], called: str) -> None:
+    """Put name and answer on top of the report, and write report, citations and a record of Every Eval Ever."""
+    proof.config["name"] = called
     proof.provenance["answers"] = {"": {"sentence": outcome.sentence, "lines": outcome.lines}}
     proof.save()
     shutil.copyfile(write_report(proof), outcome.folder / "report.html")

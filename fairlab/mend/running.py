@@ -24,6 +24,7 @@ KEYS: dict[str, Any] = {
     "keep": str | None,
     "methods": Texts | None,
     "limit": Count | None,
+    "name": str | int | None,
     "seed": Seed | None,
     "output": str | Path | None,
     "scale": Literal["quickstart", "paper"],
@@ -88,7 +89,8 @@ def _encoder_wish(model: Any, values: dict[str, Any]) -> Wish:
         )
     price = price_of(values.pop("keep", PRICE), PRICE.partition(":")[0])
     methods = tuple(values.pop("methods", METHODS))
-    return Wish(str(model), axis, price, groups, methods, **values)
+    name = str(values.pop("name", ""))
+    return Wish(str(model), axis, price, groups, methods, name=name, **values)
 
 
 def _classifier_wish(model: Any, data: Any, values: dict[str, Any]) -> ClassifierWish:
@@ -99,4 +101,5 @@ def _classifier_wish(model: Any, data: Any, values: dict[str, Any]) -> Classifie
     axes = values.pop("axis", (GENDER,))
     axes = [axes] if isinstance(axes, str) else list(axes)
     scale = values.pop("scale", "quickstart")
-    return ClassifierWish(model, data, Settings(axis=axes, keep=-price.least, **values), price, ways, scale)
+    name = str(values.pop("name", ""))
+    return ClassifierWish(model, data, Settings(axis=axes, keep=-price.least, **values), price, ways, scale, name)

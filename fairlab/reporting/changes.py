@@ -52,10 +52,10 @@ def forest(record: Record, found: Sequence[Shift]) -> PageTable:
 def _line(record: Record, one: Shift, several: bool) -> Row:
     c = one.comparison
     name = PageCell(title(c), c.phase if several else "", hover=hover(one.after))
-    sign = f"{SIGNS[one.tone]} " if one.tone else ""
+    sign = f"{SIGNS[one.colour]} " if one.colour else ""
     interval = TOO_FEW if one.few else f"[{c.low:+.3g}, {c.high:+.3g}]"
-    change = PageCell(f"{sign}{c.difference:+.3g}", interval, tone=one.tone)
-    place = PageCell("", forest=one.drawn, tone=one.tone, hover=one.said) if one.drawn and not one.few else ""
+    change = PageCell(f"{sign}{c.difference:+.3g}", interval, tone=one.colour)
+    place = PageCell("", forest=one.drawn, tone=one.colour, hover=one.said) if one.drawn and not one.few else ""
     p = "" if one.few else f"{c.p:.2g}" if c.p_holm is None else f"{c.p_holm:.2g}"
     before, after = (_value(record, reading) for reading in (one.before, one.after))
     return [name, before, after, change, place, p]

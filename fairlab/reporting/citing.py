@@ -7,13 +7,14 @@ import shlex
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from fairlab import __version__
 from fairlab.checks.redaction import without_secrets
 from fairlab.judge.reading import readers
 from fairlab.record import DATA, Record
-from fairlab.reporting.exports.measured_model import OWNED, model_given
+from fairlab.reporting.exports.measured_model import OWNED, model_given, weights_of
 from fairlab.reporting.headlines import benchmark_title, description
 from fairlab.reporting.tables.grouping import identity
 from fairlab.reporting.tables.marks import marks_beside
@@ -29,17 +30,18 @@ NAMED = ("method", "then", "augmentation", "rewriter", "data")  # parts of a con
 def bibtex(records: Sequence[Record]) -> str:
     """Return BibTeX of the methods, benchmarks, models and data of runs, and of fairlab.
 
-    Entries with the same key appear once. Credits that are no BibTeX become comments.
+    Entries with the same key appear once. Names of the runs, and credits that are no BibTeX, become comments.
     """
     entries: dict[str, str] = {}
-    credits: dict[str, None] = {}
+    names = dict.fromkeys(record.name for record in records if record.name)
+    credits: dict[str, None] = {_comment(f"Of: {', '.join(names)}"): None} if names else {}
     for record in records:
         parts = [_of_parts, _of_benchmarks, _of_tool, _of_models, _of_data]
         for citation in chain.from_iterable(part(record) for part in parts):
             if found := KEY.match(citation):
                 entries.setdefault(found[1], citation)
             else:
-                credits[f"% {' '.join(citation.split())}"] = None
+                credits[_comment(citation)] = None
     entries["fairlab"] = _entry(
         "misc",
         "fairlab",
@@ -49,6 +51,11 @@ def bibtex(records: Sequence[Record]) -> str:
         year=YEAR,
     )
     return without_secrets("\n\n".join([*credits, *entries.values()]) + "\n")
+
+
+def _comment(text: str) -> str:
+    """Return a text as one line outside of entries, where BibTeX would read on from an at sign."""
+    return f"% {' '.join(text.replace('@', ' at ').split())}"
 
 
 def _of_parts(record: Record) -> Iterable[str]:
@@ -94,23 +101,27 @@ def _of_tool(record: Record) -> Iterable[str]:
 def _of_models(record: Record) -> Iterable[str]:
     for name, facts in _models(record).items():
         note = f"Weights with SHA-256 {facts['sha256']}" if facts.get("sha256") else ""
-        where = rf"\url{{https://huggingface.co/{name}}}" if OWNED.fullmatch(name) else ""
+        on_hub = OWNED.fullmatch(name) and facts.get("sha256")  # a folder that was only named may look the same
+        where = rf"\url{{https://huggingface.co/{name}}}" if on_hub else ""
         yield _entry(
             "misc", f"model-{_slug(name)}", key=_slug(name), title=f"{{{escaped(name)}}}", howpublished=where, note=note
         )
 
 
 def _models(record: Record) -> dict[str, dict[str, Any]]:
-    """Return the facts about the weights of a run's models, by name."""
-    facts = record.provenance.get("weights")
-    if isinstance(facts, dict) and isinstance(facts.get("name"), str):
-        return {facts["name"]: facts}
-    if isinstance(facts, dict):
-        found = {str(one.get("name", label)): one for label, one in facts.items() if isinstance(one, dict)}
-        if found:
-            return found
-    name = model_given(record)
-    return {name: {}} if isinstance(name, str) else {}
+    """Return the facts about the weights of a run's models, by name; one in a folder goes by its label."""
+    facts = weights_of(record)
+    if found := {_short(str(one["name"]), label): dict(one) for label, one in facts.items()}:
+        return found
+    given = model_given(record)
+    if isinstance(given, dict):
+        return {_short(str(name), label): {} for label, name in given.items()}
+    return {str(name): {} for name in (given if isinstance(given, list) else [given]) if name}
+
+
+def _short(name: str, label: str) -> str:
+    """Return a model's name, or its label if the name is a path of this machine."""
+    return label or Path(name).name if Path(name).is_absolute() else name
 
 
 def _of_data(record: Record) -> Iterable[str]:
@@ -156,10 +167,9 @@ def methods_paragraph(records: Sequence[Record]) -> str:
 
 def _of_runs(runs: Sequence[Record]) -> str:
     first = runs[0]
-    method = first.provenance.get("method", {}).get("title")
-    models = ", ".join(_models(first)) or "no model of its own"
+    called = escaped(", ".join(dict.fromkeys(run.name for run in runs if run.name)))
     seeds = [str(run.config.get("seed")) for run in runs if run.config.get("seed") is not None]
-    what = f"{escaped(_upper(method))} on {escaped(models)}" if method else f"Measured: {escaped(models)}"
+    what = f"\\textbf{{{called}}}: {_what(first)}" if called else _upper(_what(first))
     data = first.provenance.get("data") or {}
     trained = f", trained on {escaped(str(data['trained_on']))}" if data.get("trained_on") else ""
     several = f", seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}" if seeds else ""
@@ -171,7 +181,19 @@ def _of_runs(runs: Sequence[Record]) -> str:
     return f"{what}{trained}{several}{used}. {_measured(first)}{spoiled}\n{verbatim}"
 
 
-def in_lines(command: str, width: int = 88) -> str:
+def _what(record: Record) -> str:
+    """Return what a run did, and on which models."""
+    method, models = record.provenance.get("method", {}).get("title"), escaped(", ".join(_models(record)))
+    if method:
+        return f"{escaped(method)}{f' on {models}' if models else ''}"
+    made = str((record.config.get("augmentation") or {}).get("_target_", "")).rpartition(".")[2]
+    if made and not models:
+        return f"data made by {escaped(made)}"
+    measured = models or escaped(str(record.config.get("dataset") or "a model that the record does not name"))
+    return f"measured {measured}"
+
+
+def in_lines(command: str, width: int = 64) -> str:
     r"""Return a command broken into lines that a shell reads as one; only a word alone is wider than ``width``.
 
     Example:

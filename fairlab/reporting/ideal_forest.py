@@ -34,23 +34,23 @@ def from_the_ideal(record: Record) -> Section | None:
     found = [r for r in record.readings if represents(r) and r.ideal is not None and r.phase != DATA]
     if not found or record.comparisons:
         return None
-    kinds = {one.reading.key: one.kind for one in reading_verdicts(record)}
+    shown = {one.reading.key: "; ".join([SHOWN[one.kind], *one.marks]) for one in reading_verdicts(record)}
     several = len({reading.phase for reading in found}) > 1
     widest = _scales(record, found)
     rows: list[Row | Heading] = []
     for name, some in by_question(found, lambda reading: reading).items():
         rows.append(Heading(name))
-        rows += [_row(record, one, kinds.get(one.key, ""), several, widest.get(one.unit, 1.0)) for one in some]
+        rows += [_row(record, one, shown.get(one.key, ""), several, widest.get(one.unit, 1.0)) for one in some]
     columns: Row = ["what was measured", "value", PageCell("", forest="ideal"), "what is shown"]
     return Section("From the ideal value", [PageTable(columns, rows), Text(NOTE, "note")])
 
 
-def _row(record: Record, reading: Reading, kind: str, several: bool, widest: float) -> Row:
+def _row(record: Record, reading: Reading, shown: str, several: bool, widest: float) -> Row:
     low, high = corrected_interval(record, reading)
     few = math.isnan(low)
     value = PageCell(f"{reading.value:.4g}", "too few items" if few else f"[{low:.4g}, {high:.4g}]")
     name = PageCell(title(reading), reading.phase if several else "", hover=hover(reading))
-    return [name, value, "" if few else PageCell("", forest=_whisker(reading, low, high, widest)), SHOWN.get(kind, "")]
+    return [name, value, "" if few else PageCell("", forest=_whisker(reading, low, high, widest)), shown]
 
 
 def _scales(record: Record, found: Sequence[Reading]) -> dict[str, float]:

@@ -13,6 +13,7 @@ from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.headlines import Named, description, few_compared, judging_rules, key, represents, title, too_few
 from fairlab.reporting.page import BETTER, WORSE, Whisker
+from fairlab.reporting.tables.marks import is_spoiled, marks_beside
 from fairlab.types import ALIKE, ELSE, EQUAL, KEPT, PERSIST
 
 T = TypeVar("T")
@@ -20,6 +21,7 @@ CHANGE = "change"  # phase of comparisons of one model before and after its trai
 
 QUESTIONS = (EQUAL, PERSIST, ALIKE, KEPT)  # in this order, then questions of other benchmarks
 WITHIN, NOT_SHOWN = "kept within the margin", "neither a change nor its absence is shown"
+SIDEWAYS = "changed beyond chance, and shown neither nearer to the ideal value nor farther from it"
 FELL_BY_COLLAPSE, TOO_FEW = "fell by collapse alone", f"fewer than {FEWEST_ITEMS} items, too few to tell"
 MOST_NAMED = 4  # readings named in one line of a verdict
 # States of a change and how a sentence counts those that are neither better nor worse: of a change, of two models.
@@ -28,6 +30,7 @@ STATES = {
     WORSE: ("", ""),
     FELL_BY_COLLAPSE: ("fell by collapse alone",) * 2,
     WITHIN: ("stayed within the margin that its benchmark states", "alike within the margin that its benchmark states"),
+    SIDEWAYS: ("changed beyond chance without a direction", "differ beyond chance without a direction"),
     NOT_SHOWN: ("showed neither a change nor its absence", "showed neither a difference nor its absence"),
     TOO_FEW: ("had too few items to tell",) * 2,
 }
@@ -35,6 +38,7 @@ OF_MODELS = {
     BETTER: "nearer to the ideal value",
     WORSE: "farther from the ideal value",
     WITHIN: "alike within the margin",
+    SIDEWAYS: "different beyond chance, and shown neither nearer to the ideal value nor farther from it",
     NOT_SHOWN: "neither a difference nor its absence is shown",
 }
 WIDEST = 1.5  # clip of forest plots: maximum change as a share of the distance to the ideal
@@ -62,6 +66,7 @@ class Shift:
         comparison: The change.
         before, after: Readings before and after the change.
         collapsed: Whether the change is that of a gap which fell by collapse alone, which is not for the better.
+        is_spoiled: Whether the later model did not train, or says nothing of bias, which makes no change a good one.
         few_parts: Whether every part that a mean of absolute values is taken over has too few items.
     """
 
@@ -70,6 +75,7 @@ class Shift:
     after: Reading
     collapsed: bool = False
     few_parts: bool = False
+    is_spoiled: bool = False
 
     @property
     def headline(self) -> bool:
@@ -107,10 +113,17 @@ class Shift:
 
         A gap that fell by collapse alone, and a change over too few items, are neither.
         """
-        if self.span is None or not self.significant or self.collapsed or self.few:
+        if self.before.ideal is None or not self.significant or self.collapsed or self.few:
             return ""
+        if self.span is None:  # at the ideal value before
+            return WORSE
         low, _, high = self.span
         return BETTER if high < 0 else WORSE if low > 0 else ""
+
+    @property
+    def colour(self) -> str:
+        """The tone as a page may show it: none of a spoiled model."""
+        return "" if self.is_spoiled else self.tone
 
     @property
     def few(self) -> bool:
@@ -134,7 +147,9 @@ class Shift:
             return self.tone
         if self.collapsed:
             return FELL_BY_COLLAPSE
-        return TOO_FEW if self.few else WITHIN if self.kept else NOT_SHOWN
+        if self.few:
+            return TOO_FEW
+        return WITHIN if self.kept else SIDEWAYS if self.significant else NOT_SHOWN
 
     @property
     def drawn(self) -> Whisker | None:
@@ -162,7 +177,8 @@ def shifts(record: Record) -> list[Shift]:
         if before is not None and after is not None:
             info = judging_rules(comparison)
             few = info is not None and info.folded and too_few(record, after)
-            found.append(Shift(comparison, before, after, collapsed=after.key in collapsed, few_parts=few))
+            spoiled = is_spoiled(marks_beside(record, after))
+            found.append(Shift(comparison, before, after, after.key in collapsed, few, spoiled))
     return found
 
 
@@ -203,10 +219,9 @@ def verdict(found: Sequence[Shift], marks: Sequence[str] = ()) -> tuple[str, lis
         pairs.setdefault(one.comparison.phase, []).append(one)
     spoiled = f" of a model that {', '.join(marks)}" if marks else ""
     if len(pairs) == 1:
-        readings = "reading" if len(told) == 1 else "readings"
-        sentence = f"Of {len(told)} headline {readings}{spoiled}, {_counted(told)}."
+        sentence = f"Of {_headlines(told)}{spoiled}, {_counted(told)}."
     else:
-        sentence = "; ".join(f"of {len(some)} headline readings{spoiled}, {_counted(some)}" for some in pairs.values())
+        sentence = "; ".join(f"of {_headlines(some)}{spoiled}, {_counted(some)}" for some in pairs.values())
         sentence = f"{sentence[0].upper()}{sentence[1:]}."
     lines = []
     for phase, some in pairs.items():
@@ -214,6 +229,10 @@ def verdict(found: Sequence[Shift], marks: Sequence[str] = ()) -> tuple[str, lis
         for asked, of_question in by_question(some, lambda one: one.comparison).items():
             lines += [f"{name}{asked} {line}" for line in _lines(of_question)]
     return sentence, lines
+
+
+def _headlines(some: Sequence[Shift]) -> str:
+    return f"{len(some)} headline reading{'s' * (len(some) != 1)}"
 
 
 def _counted(some: Sequence[Shift]) -> str:
@@ -256,7 +275,11 @@ def _told(one: Shift) -> str:
     """Return a reading with both values if it changed, with the interval of its difference if no change is shown."""
     c, info = one.comparison, judging_rules(one.comparison)
     if one.state in (BETTER, WORSE):
-        return f"{title(c)} ({one.before.value:.3g} to {one.after.value:.3g}, {one.said})"
+        margin = f", within the margin of ±{info.margin:g}" if one.kept and info is not None else ""
+        return f"{title(c)} ({one.before.value:.3g} to {one.after.value:.3g}, {one.said}{margin})"
+    if one.state == SIDEWAYS:
+        values = f"{one.before.value:.3g} to {one.after.value:.3g}"
+        return f"{title(c)} ({values}, {c.difference:+.3g} [{c.low:+.3g}, {c.high:+.3g}])"
     if one.state == WITHIN and info is not None and info.margin is not None:
         return f"{title(c)} (±{info.margin:g})"
     if one.state == NOT_SHOWN and not math.isnan(c.low):

@@ -12,7 +12,7 @@ import yaml
 
 from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
-from fairlab.record import DATA, Reading, Record
+from fairlab.record import DATA, TRAINING, Reading, Record
 from fairlab.reporting.changes import hover, in_words, what_changed
 from fairlab.reporting.collapse import collapse_verdicts
 from fairlab.reporting.curves import training_curves
@@ -40,8 +40,8 @@ from fairlab.reporting.questions import by_question, shifts, verdict
 from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.stages import stage_section
-from fairlab.reporting.tables.marks import failed_models, marks_beside, said_of_training, training_notes
-from fairlab.reporting.verdicts import NOTE, TOO_FEW, corrected_interval, reading_verdicts, summed_up
+from fairlab.reporting.tables.marks import failed_models, is_untrained, marks_beside, said_of_training, training_notes
+from fairlab.reporting.verdicts import NOTE, TOO_FEW, corrected_interval, reading_verdicts, summed_up, verdict_lines
 
 PUBLISHED = Path(__file__).parent / "papers"
 MANY = 12  # number of rows above which a table is folded
@@ -121,25 +121,30 @@ def _verdict(record: Record) -> Verdict:
     told = [f"Of the training: {text}." for text in said_of_training(record)]
     if failed := failed_models(record):
         whose = "These numbers" if set(failed) >= set(record.phases) else f"The numbers of {', '.join(failed)}"
-        return Verdict(f"{whose} say nothing of bias.", [*(text for texts in failed.values() for text in texts), *told])
+        reasons = [text for texts in failed.values() for text in texts]
+        sound = [one for one in reading_verdicts(record) if one.reading.phase not in failed]
+        others = [f"Of the other models: {summed_up(sound)}", *verdict_lines(sound)] if sound else []
+        return Verdict(f"{whose} say nothing of bias.", [*reasons, *told, *others])
     if answers := record.provenance.get("answers"):
         return _answer(answers)
     found = shifts(record)
     if any(one.headline for one in found):
-        sentence, lines = verdict(found, [note.mark for note in training_notes(record) if note.mark])
+        marks = [note.mark for note in [*training_notes(record), *record.notes] if note.benchmark == TRAINING]
+        sentence, lines = verdict(found, list(dict.fromkeys(filter(is_untrained, marks))))
         return Verdict(sentence, [*told, *lines, *collapse_verdicts(record)])
     judged = reading_verdicts(record)
     if not judged:
         return Verdict("No reading has an ideal value of bias.", [*told, *collapse_verdicts(record)])
-    sentences = [one.sentence for one in judged]
-    return Verdict(f"{summed_up(judged)} There is no other model to compare with.", [*told, *sentences])
+    alone = " There is no other model to compare with." if len(record.phases) == 1 else ""
+    return Verdict(f"{summed_up(judged)}{alone}", [*told, *verdict_lines(judged)])
 
 
 def _answer(answers: Mapping[str, Any]) -> Verdict:
     """Return the answers of an audit: that of the only model, or one per model."""
     of = {label: f"{label}: " if label else "" for label in answers}
     first, *others = [f"{of[label]}{one['sentence']}" for label, one in answers.items()]
-    return Verdict(first, [*others, *(f"{of[label]}{line}" for label, one in answers.items() for line in one["lines"])])
+    lines = [f"{of[label]}{line}" for label, one in answers.items() for line in one["lines"]]
+    return Verdict(first, [line for line in dict.fromkeys([*others, *lines]) if line != first])
 
 
 def _heed(record: Record) -> list[Block]:

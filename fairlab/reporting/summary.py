@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fairlab.checks.escapes import print_escaped
-from fairlab.metrics.significance import ALPHA
 from fairlab.record import DATA, Comparison, Reading, Record
 from fairlab.reporting.collapse import collapse_verdicts
-from fairlab.reporting.headlines import few_compared, key, represents, title
+from fairlab.reporting.headlines import key, represents, title
+from fairlab.reporting.questions import Shift, shifts
 from fairlab.reporting.tables.marks import marked, marks_beside
 from fairlab.reporting.verdicts import TOO_FEW, interval_text
 
@@ -34,7 +34,8 @@ def summary_lines(record: Record) -> list[str]:
         )
         for row in headline
     ]
-    lines += [moved_line(comparison) for comparison in record.comparisons if moved(comparison)]
+    moved = filter(_moved, shifts(record))
+    lines += [marked(moved_line(one.comparison), marks_beside(record, one.after)) for one in moved]
     lines += collapse_verdicts(record)
     lines += dict.fromkeys(f"note{_on(n.phase)}: {n.benchmark}: {n.text}" for n in record.notes if not n.item)
     lines += dict.fromkeys(f"not run{_on(n.phase)}: {n.benchmark} {n.subset}: {n.reason}" for n in record.not_run)
@@ -66,13 +67,9 @@ def change_line(record: Record, before: Reading, after: Reading) -> str:
     return f"{title(before)}: {values}, {interval}, n {after.n} [{key(before)}]"
 
 
-def moved(comparison: Comparison) -> bool:
-    """Check whether a headline reading differs between two models beyond chance: adjusted p-value below 0.05.
-
-    A difference over too few items shows nothing.
-    """
-    judged = represents(comparison) and not few_compared(comparison)
-    return judged and comparison.p_holm is not None and comparison.p_holm < ALPHA
+def _moved(one: Shift) -> bool:
+    """Check whether a headline reading differs between two models beyond chance; over too few items none is shown."""
+    return one.headline and not one.few and one.comparison.p_holm is not None and one.significant
 
 
 def moved_line(comparison: Comparison) -> str:

@@ -26,14 +26,16 @@ from dataclasses import dataclass, replace
 from fairlab.metrics.bootstrap import FEWEST_ITEMS, Z, expanded_interval, folded_interval
 from fairlab.metrics.significance import ALPHA, holm
 from fairlab.record import DATA, Reading, Record
-from fairlab.reporting.headlines import judging_rules, represents, title, too_few
+from fairlab.reporting.headlines import benchmark_title, judging_rules, represents, title, too_few
 from fairlab.reporting.questions import question
 from fairlab.reporting.tables.marks import marks_beside
+from fairlab.reporting.tables.tool_records import results_file
 from fairlab.types import KEPT
 
 OFF, EVEN, OPEN, SIZE, FEW = "off", "even", "open", "size", "few"
 WHOLE = ("", "all", "average")  # subsets of readings over all parts of a benchmark
 TOO_FEW = "too few for an interval"
+MOST_FEW = 3  # readings over too few items that have a sentence each
 NOTE = (
     "Off the ideal value: p < 0.05, adjusted by Holm's method for all headline readings of the model, by the "
     "benchmark's own test or Student's t. Absolute values and gaps are above 0 for every model, so that only a test of "
@@ -67,6 +69,8 @@ class ReadingVerdict:
         ideal = self.reading.ideal
         if ideal is None or math.isnan(self.low):
             return SIZE if ideal is None else FEW
+        if self.low == self.high:
+            return SIZE
         if self.margin is not None and ideal - self.margin < self.low and self.high < ideal + self.margin:
             return EVEN
         if math.isnan(self.p):
@@ -87,7 +91,9 @@ class ReadingVerdict:
             OFF: f"off it beyond chance ({p})",
             OPEN: f"chance could give this ({p}), and it is not shown to be even"
             + (f", within {margin}" if self.margin is not None else f": {margin}"),
-            SIZE: "how far off is all that can be said, as no model can be expected to reach it",
+            SIZE: "its items do not vary, so that nothing can be tested"
+            if self.low == self.high
+            else "how far off is all that can be said, as no model can be expected to reach it",
         }[kind]
         spoiled = f". Of this model: {'; '.join(self.marks)}" if self.marks else ""
         return f"{size}: {said}{spoiled}."
@@ -123,6 +129,19 @@ def summed_up(found: Sequence[ReadingVerdict]) -> str:
     return f"Of {len(found)} headline {several} of bias{of}, {', '.join(parts[:-1])} and {parts[-1]}."
 
 
+def verdict_lines(found: Sequence[ReadingVerdict]) -> list[str]:
+    """Return a sentence per verdict; readings over too few items share one, by benchmark."""
+    lines = [one.sentence for one in found if one.kind != FEW]
+    few: dict[str, list[int]] = {}
+    for one in found:
+        if one.kind == FEW:
+            few.setdefault(benchmark_title(one.reading), []).append(one.reading.n)
+    if sum(map(len, few.values())) <= MOST_FEW:
+        return [one.sentence for one in found]
+    said = [f"{name}, {len(ns)} reading{'s' * (len(ns) > 1)} of at most {max(ns)} items" for name, ns in few.items()]
+    return [*lines, f"Too few items for an interval or a verdict: {'; '.join(said)}."]
+
+
 def corrected_interval(record: Record, reading: Reading) -> tuple[float, float]:
     """Return the interval to print for a reading; nan for both bounds if its items are too few."""
     low, high, _ = _judged(record, reading)
@@ -152,6 +171,8 @@ def _judged(record: Record, reading: Reading) -> tuple[float, float, float]:
     info = judging_rules(reading)
     if too_few(record, reading):
         return math.nan, math.nan, math.nan
+    if results_file(record):  # Student's t already, over clusters of items
+        return reading.low, reading.high, math.nan
     if info is not None and info.folded:
         p = _own_p(record, reading)
         low, high = folded_interval(reading.value, reading.low, reading.high, p)
@@ -161,7 +182,7 @@ def _judged(record: Record, reading: Reading) -> tuple[float, float, float]:
         low = low if info.low is None else max(low, info.low)
         high = high if info.high is None else min(high, info.high)
     if not two_sided_ideal(reading):
-        return low, high, math.nan
+        return low, high, math.nan if reading.p is None else reading.p
     return low, high, reading.p if reading.p is not None else _t_test(reading)
 
 

@@ -140,6 +140,22 @@ def test_weights_that_lack_a_part_of_the_model_itself_are_refused(tiny_folders, 
         load_backbone(str(folder), **HOW)
 
 
+def test_the_matrix_of_a_linear_method_belongs_to_the_weights(tiny_folders, tmp_path):
+    """Copies of one model that differ in their matrix alone are models with hashes of their own."""
+    folder = Path(shutil.copytree(tiny_folders["llama"], tmp_path / "copy"))
+    plain = weights_facts({"name": str(folder)})["sha256"]
+    (folder / "2_Dense").mkdir()
+    (folder / "checkpoint-500").mkdir()
+    found = set()
+    for content in (b"one", b"two"):
+        (folder / "2_Dense" / WEIGHTS).write_bytes(content)
+        (folder / "checkpoint-500" / WEIGHTS).write_bytes(content)
+        found.add(weights_facts({"name": str(folder)})["sha256"])
+    assert len(found | {plain}) == 3
+    shutil.rmtree(folder / "2_Dense")
+    assert weights_facts({"name": str(folder)})["sha256"] == plain
+
+
 def test_weights_in_several_files_are_one_model_with_one_hash(tiny_folders, tmp_path):
     whole = load_backbone(str(tiny_folders["llama"]), **HOW)
     whole.model.save_pretrained(tmp_path, max_shard_size="40KB")

@@ -10,6 +10,7 @@ import pytest
 
 import fairlab
 from fairlab.judge.reading import read_tool_run, read_tool_runs
+from fairlab.judge.verdicts import judge
 from fairlab.types import FairlabError
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -325,3 +326,23 @@ def test_mteb_tasks_of_other_languages_are_left_out(tmp_path):
             (tmp_path / name / f"T{k}.json").write_text(json.dumps(content))
     (verdict,) = fairlab.compare(tmp_path / "a", tmp_path / "b").verdicts
     assert (verdict.found.n, verdict.pairing.conflicts) == (3, 1)
+
+
+def test_tasks_and_metrics_without_scores_of_samples_are_said(tmp_path):
+    """A group's row of the results is of other tasks' samples; a task without samples, or with words, is left out."""
+    for name in ("tiny_a", "tiny_b"):
+        folder = Path(shutil.copytree(FIXTURES / "lm_eval" / name, tmp_path / name))
+        (file,), (samples,) = folder.glob("results*.json"), folder.glob("samples*.jsonl")
+        content = json.loads(file.read_text())
+        content["results"] |= {"other": {"acc,none": 0.5}, "a_group": {"acc,none": 0.5}}
+        content["configs"]["other"] = {"task": "other"}
+        file.write_text(json.dumps(content))
+        rows = [json.loads(line) | {"acc_norm": "right"} for line in samples.read_text().splitlines()]
+        samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = judge([read_tool_run(tmp_path / name) for name in ("tiny_a", "tiny_b")])
+    assert found.runs[1].left_out == (
+        "other has no file of samples",
+        "sums, acc_norm has no score of a sample that is a number",
+    )
+    assert "left out of B: other has no file of samples\n" in str(found)
+    assert [verdict.metric for verdict in found.verdicts] == ["acc"]

@@ -59,13 +59,26 @@ def read(path: Path) -> ToolRun:
             f"{path} has no file of samples next to it (samples_TASK_{date}.jsonl); run the tool with --log_samples"
         )
     name = content.get("model_name") or content.get("model_source") or path.parent.name
-    return ToolRun(Path(str(name)).name, f"{TOOL} {version}", path, tuple(tasks))
+    left_out = [f"{task} has no file of samples" for task in samples if task not in kept and task in results]
+    scored = {(scores.task, scores.metric.partition(",")[0]) for scores in tasks}
+    left_out += [
+        f"{task}, {metric} has no score of a sample that is a number"
+        for task in kept
+        for metric in _printed(results, task)
+        if (task, metric) not in scored and not metric.endswith("_stderr")
+    ]
+    return ToolRun(Path(str(name)).name, f"{TOOL} {version}", path, tuple(tasks), tuple(left_out))
+
+
+def _printed(results: Mapping[str, Any], task: str) -> list[str]:
+    """Return the names of the metrics that the results have of a task."""
+    return list(dict.fromkeys(name.partition(",")[0] for name in part(results, task) if "," in name))
 
 
 def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScores]:
     """Return the scores of a task, one entry per metric and filter."""
     rows: dict[tuple[str, str], list[tuple[str, float, str, str]]] = {}
-    printed = list(dict.fromkeys(name.partition(",")[0] for name in part(content["results"], task) if "," in name))
+    printed = _printed(content["results"], task)
     for place, sample in enumerate(json_objects(samples), 1):
         metrics = sample.get("metrics", printed)  # versions before 0.4.5 name them in the results alone
         if not isinstance(metrics, list):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fairlab import __version__
@@ -12,6 +13,7 @@ from fairlab.metrics.bootstrap import Z
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import judging_rules
 
+OF = "weights of "  # before the label of a model in the provenance of an evaluation
 OWNED = re.compile(r"[\w.-]+/[\w.-]+")  # name of a hub's model with its owner
 
 
@@ -36,14 +38,26 @@ class MeasuredModel:
 
     @property
     def name(self) -> str:
-        """Name of the model: the run's own, or the model's, to which a trained one adds the name of its folder."""
+        """Name of the model: the run's own, or the model's, to which a trained one adds the name of its folder.
+
+        A model that a run has the weights of goes by their name on the hub, one of several in a folder by its label.
+        """
         if self.record.name and self.phase in ("", "after"):
             return self.record.name
+        published = str(self._facts.get("name", ""))
+        if self.phase != "after" and OWNED.fullmatch(published):
+            return published
         given = model_given(self.record)
         if isinstance(given, Mapping):
-            given = given.get(self.phase)
+            given = self.phase if Path(str(given.get(self.phase))).is_absolute() else given.get(self.phase)
         name = str(given) if isinstance(given, str) else self.record.folder.name
         return f"{name}-{self.record.folder.name}" if self.phase == "after" else name
+
+    @property
+    def _facts(self) -> Mapping[str, Any]:
+        """Name and hash of the weights that the model was loaded from; empty if the record has none."""
+        found = weights_of(self.record)
+        return found.get(self.phase) or (next(iter(found.values())) if len(found) == 1 else {})
 
     @property
     def version(self) -> str:
@@ -53,10 +67,8 @@ class MeasuredModel:
     @property
     def weights(self) -> str:
         """Hash of the model's weights; empty if the record has none."""
-        provenance = self.record.provenance
-        facts: Any = provenance.get("weights")
-        own = facts.get("sha256") if isinstance(facts, dict) else ""
-        return str((provenance.get("model_sha256") if self.phase == "after" else own) or "")
+        trained = self.record.provenance.get("model_sha256")
+        return str((trained if self.phase == "after" else self._facts.get("sha256")) or "")
 
     def by_benchmark(self) -> dict[str, list[Reading]]:
         """Return the readings by name of their benchmark."""
@@ -64,6 +76,13 @@ class MeasuredModel:
         for reading in self.readings:
             found.setdefault(reading.benchmark, []).append(reading)
         return found
+
+
+def weights_of(record: Record) -> dict[str, Mapping[str, Any]]:
+    """Return name and hash of the weights that a run read, by label of the model; the label may be its name."""
+    facts_of = {"": record.provenance.get("weights")}
+    facts_of |= {key.removeprefix(OF): facts for key, facts in record.provenance.items() if key.startswith(OF)}
+    return {label: facts for label, facts in facts_of.items() if isinstance(facts, Mapping) and facts.get("name")}
 
 
 def model_given(record: Record) -> Any:

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairlab.reporting.tables.grouping import Choice, best
+from fairlab.reporting.tables.grouping import Choice, best, spoiled
+from fairlab.reporting.tables.naming import settings_text
 
 
 def short_choice(choice: Choice) -> str:
     """Return the name of the runs, else the settings as overrides, without those that keep their default."""
     said = {key: value for key, value in choice.settings.items() if value not in ("default", "none")}
-    return choice.called or " ".join(_setting(key, value) for key, value in said.items()) or choice.name
-
-
-def _setting(key: str, value: str) -> str:
-    """Return a setting as an override; for an experiment or a class, return only its name, which is shorter."""
-    named = key == "experiment" or key.endswith("_target_")
-    return plain_value(key, value) if named else f"{key}={value}"
-
-
-def plain_value(key: str, value: str) -> str:
-    """Return a setting's value as a cell: a class by its name."""
-    return value.rpartition(".")[2] if key.endswith("_target_") else value
+    return choice.called or settings_text(said) or choice.name
 
 
 def nearest_said(choices: Sequence[Choice], key: str, name: str) -> str:
@@ -44,6 +34,19 @@ def nearest_said(choices: Sequence[Choice], key: str, name: str) -> str:
         return f"{said}{lead}, beyond chance: no other interval overlaps its own."
     why = f"{len(alike)} of {len(others)} others cannot be told from it"
     return f"{said}{lead}, not beyond chance: {', '.join([why, *point.marks])}."
+
+
+def nearest_in_short(choices: Sequence[Choice], key: str, name: str) -> str:
+    """Return which settings are nearest to the ideal value, and whether chance could give that, without numbers."""
+    if not (found := best(choices, key)):
+        return ""
+    first, alike = found
+    point, others = first.points[key], sum(key in choice.points for choice in choices) - 1
+    unsound = any(key in choice.points and spoiled(choice.points[key]) for choice in choices)
+    said = f"{name}: {short_choice(first)} is nearest to {point.ideal:g}{' of the sound settings' * unsound}"
+    if not others:
+        return f"{said}, of one choice of settings."
+    return f"{said}, but {len(alike)} of {others} others cannot be told from it." if alike else f"{said} beyond chance."
 
 
 def no_answer(choices: Sequence[Choice]) -> str:

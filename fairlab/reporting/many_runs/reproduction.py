@@ -116,7 +116,8 @@ class Cell:
         published: Number as printed; None if the paper has no such number.
         recomputed: Number implied by the paper's other numbers, if it differs from the printed one.
         value: Mean of our readings over all seeds.
-        deviation: Standard deviation over the seeds (n - 1); None for a single seed.
+        deviation: Standard deviation over the seeds (n - 1); None for a single seed, or for seeds that agree in all
+            digits, which are one computation.
         marks: Warnings shown with the value, such as that the method did not train.
         low, high: Widest bounds of the seeds' 95 % intervals.
         moved: Whether every seed's change from the model it started from is beyond chance (p below 0.05, one by one);
@@ -257,7 +258,7 @@ def _cell(
         return Cell(NOT_RUN, printed, recomputed, reason=_why(of_run[matrix.seeds[0]], phase, column))
     changes = [_change(of_run[seed], column) for seed in matrix.seeds] if phase == "after" else []
     values = [reading.value for reading in readings]
-    value, deviation = fmean(values), stdev(values) if len(values) > 1 else None
+    value, deviation = fmean(values), stdev(values) if len(set(values)) > 1 else None
     low, high = min(reading.low for reading in readings), max(reading.high for reading in readings)
     present = bool(changes) and not any(map(outdated, readings))
     moved = present and all(change is not None and change.p < 0.05 for change in changes)

@@ -12,9 +12,10 @@ from fairlab.files import write_whole
 from fairlab.record import Record
 from fairlab.reporting.changes import in_words
 from fairlab.reporting.charts import Marks, Panel, figure
-from fairlab.reporting.many_runs.reproduction import OTHER_SCALE, Cell, Matrix, Table, footnotes
+from fairlab.reporting.many_runs.reproduction import OTHER_SCALE, Cell, Matrix, Table, TableRow, footnotes
 from fairlab.reporting.page import Block, Heading, Label, PageCell, PageTable, Section, Tables, Text, Verdict, page
 from fairlab.reporting.projections import tsne_figure
+from fairlab.reporting.tables.naming import common_name
 
 Records = Mapping[str, Mapping[int, Record]]
 
@@ -42,7 +43,7 @@ def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix
     sections = []
     for table, rows in filled:
         notes = [Text(note, "note") for note in footnotes(table, rows)]
-        blocks = [Text(table.setting), _tables(table, rows), *notes, *_sweep(table, rows, records)]
+        blocks = [Text(table.setting), _tables(table, rows, records), *notes, *_sweep(table, rows, records)]
         sections.append(Section(f"{table.where}: {table.title}", blocks))
     if maps := _maps([table for table, _ in filled], matrix, records):
         sections.append(Section("Embeddings, before and after", maps))
@@ -67,11 +68,12 @@ def _verdict(cells: Sequence[Cell], scale: str) -> Verdict:
     return Verdict(f"Of {len(printed)} printed numbers: {told}.")
 
 
-def _tables(table: Table, rows: Sequence[Sequence[Cell]]) -> Tables:
+def _tables(table: Table, rows: Sequence[Sequence[Cell]], records: Records) -> Tables:
     """Return a small table for each quantity, with columns for our value and the printed one, and a row per method."""
     small = []
     for place, column in enumerate(table.columns):
-        of_column = [(row.name, cells[place]) for row, cells in zip(table.rows, rows, strict=True)]
+        names = [_row_name(row, column, records) for row in table.rows]
+        of_column = [(name, cells[place]) for name, cells in zip(names, rows, strict=True)]
         columns = ["", "ours", "printed", "verdict"]
         lines = [[name, _ours(cell), _printed(cell), _said(cell)] for name, cell in of_column]
         keep = [k for k in range(4) if k < 2 or any(line[k] for line in lines)]
@@ -79,6 +81,12 @@ def _tables(table: Table, rows: Sequence[Sequence[Cell]]) -> Tables:
             PageTable([columns[k] for k in keep], [[line[k] for k in keep] for line in lines], caption=in_words(column))
         )
     return Tables(small)
+
+
+def _row_name(row: TableRow, column: str, records: Records) -> PageCell:
+    """Return the paper's name of a row, with the name that a person gave to its runs in small type."""
+    called = common_name(list(records.get(row.of(column), {}).values()))
+    return PageCell(row.name, "" if called == row.name else called)
 
 
 def _ours(cell: Cell) -> PageCell | str:

@@ -19,7 +19,7 @@ from fairlab.record import Reading, Record
 from fairlab.reporting.changes import hover
 from fairlab.reporting.charts import Estimates, Marks, Panel, figure, small_multiples
 from fairlab.reporting.headlines import title
-from fairlab.reporting.many_runs.answers import nearest_said, no_answer, plain_value, short_choice
+from fairlab.reporting.many_runs.answers import nearest_in_short, nearest_said, no_answer, short_choice
 from fairlab.reporting.page import (
     Block,
     Heading,
@@ -34,8 +34,18 @@ from fairlab.reporting.page import (
     page,
 )
 from fairlab.reporting.questions import by_question
-from fairlab.reporting.tables.grouping import FEW_SEEDS, Choice, Point, best, choices_of, headlines, trade_off_front
+from fairlab.reporting.tables.grouping import (
+    FEW_SEEDS,
+    Choice,
+    Point,
+    best,
+    choices_of,
+    headlines,
+    spoiled,
+    trade_off_front,
+)
 from fairlab.reporting.tables.marks import version_notes
+from fairlab.reporting.tables.naming import overrides_text, plain_value
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.validation import Chosen, chosen_by_validation
 from fairlab.types import FairlabError
@@ -144,10 +154,15 @@ def _lead(
     repeated = sum(choice.repeated for choice in choices)
     again = f" {repeated} of them do what another does with the same seed; the last counts." if repeated else ""
     lines = [f"{done} of {len(records)} runs finished.{again}"]
-    lines += [f"Best by validation{_told(one.of, ' of ')}: {_told(one.settings)}." for one in chosen]
+    lines += [
+        f"Best by validation{' of ' * bool(one.of)}{overrides_text(one.of)}: {overrides_text(one.settings)}."
+        for one in chosen
+    ]
     found = [nearest_said(choices, key, name) for key, name in titles.items()]
     answers = [sentence for sentence in found if sentence]
-    lines += answers[1:]
+    lines += answers
+    short = [nearest_in_short(choices, key, name) for key, name in titles.items()]
+    first = next(filter(None, short), no_answer(choices))
     notes = Counter(
         text
         for record in records
@@ -161,7 +176,7 @@ def _lead(
         else []
     )
     return [
-        Verdict(answers[0] if answers else no_answer(choices), lines),
+        Verdict(first, lines),
         *heed,
         Text(
             "Values are means over seeds with 95 % intervals over items and seeds together; in small type, intervals "
@@ -223,19 +238,14 @@ def _shown(point: Point, *, nearest: bool = False) -> PageCell:
     return PageCell(f"{sign}{point.value:.4g}", "\n".join(said), tone=tone)
 
 
-def _told(settings: Mapping[str, str], before: str = "") -> str:
-    """Format settings as overrides; empty string if there are no settings."""
-    return before * bool(settings) + " ".join(f"{key}={value}" for key, value in settings.items())
-
-
 def _by_validation(chosen: Sequence[Chosen]) -> Section | None:
     """Return the settings with the best median over seeds of a task's measure on examples held out of training."""
     if not chosen:
         return None
     rows: list[Row] = [
         [
-            _told(one.of) or "all runs",
-            _told(one.settings),
+            overrides_text(one.of) or "all runs",
+            overrides_text(one.settings),
             PageCell(f"{one.median:.4g}", one.measure),
             ", ".join(f"{value:.4g}" for value in one.values),
             ", ".join(map(str, one.seeds)),
@@ -309,7 +319,8 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section
     blocks: list[Block] = []
     for pair in pairs:
         points = [(choice.points[pair[0]].distance, choice.points[pair[1]].distance) for choice in choices]
-        front = trade_off_front(points)
+        sound = [k for k, one in enumerate(choices) if not any(spoiled(one.points[key]) for key in pair)]
+        front = [sound[k] for k in trade_off_front([points[k] for k in sound])]
         names = [short_choice(choice) for choice in choices]
         x, y = zip(*points, strict=True)
         x_front, y_front = [x[k] for k in front], [y[k] for k in front]
@@ -332,8 +343,8 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section
         rows = [[f"{n}", names[k], f"{x[k]:.4g}", f"{y[k]:.4g}"] for n, k in enumerate(front, 1)]
         blocks += [drawn, PageTable(["", "not beaten", *(titles[key] for key in pair)], rows)]
     note = Text(
-        "Joined and numbered points: no other settings are nearer to both ideal values. The tables name them, with "
-        "their distances; points that are close together may differ by chance alone.",
+        "Joined and numbered points: no other sound settings are nearer to both ideal values. The tables name them, "
+        "with their distances; points that are close together may differ by chance alone.",
         "note",
     )
     return Section("Trade-offs", [*blocks, note])

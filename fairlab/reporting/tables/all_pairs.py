@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -16,7 +15,8 @@ from fairlab.record import Comparison, Reading
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.exports.measured_model import model_given
 from fairlab.reporting.headlines import title, too_few
-from fairlab.reporting.tables.comparing import Place, Side, compare_sides, of_other_definitions, place_of
+from fairlab.reporting.questions import Shift
+from fairlab.reporting.tables.comparing import Place, Side, compare_sides, names_of, of_other_definitions, place_of
 from fairlab.reporting.tables.marks import marks_beside
 from fairlab.reporting.verdicts import TOO_FEW
 from fairlab.types import FairlabError
@@ -53,11 +53,11 @@ class RunPair:
     @property
     def better(self) -> str:
         """Name of the run that is nearer to the ideal value beyond chance; empty if there is none."""
-        ideal = self.before.ideal
-        if not self.differs or ideal is None:
+        span = Shift(self.comparison, self.before, self.after).span
+        if not self.differs or span is None:
             return ""
-        first, second = abs(self.before.value - ideal), abs(self.after.value - ideal)
-        nearer = self.first if first < second else self.second if second < first else ""
+        low, _, high = span  # two values on either side of the ideal may differ, and be equally near
+        nearer = self.first if low > 0 else self.second if high < 0 else ""
         return "" if nearer in self.spoiled else nearer
 
     def said(self, first: str, second: str) -> str:
@@ -167,8 +167,7 @@ def compare_runs(sides: Sequence[Side], adjust: str = "holm") -> RunsCompared:
     """
     if adjust not in ADJUSTMENTS:
         raise FairlabError(f"adjust must be {' or '.join(ADJUSTMENTS)}, not '{adjust}'")
-    several = Counter(side.name for side in sides)
-    named = {side.name if several[side.name] == 1 else f"{side.name} #{k}": side for k, side in enumerate(sides, 1)}
+    named = dict(zip(names_of(sides), sides, strict=True))
     pairs: list[RunPair] = []
     left_out: list[str] = []
     for (first, before), (second, after) in combinations(named.items(), 2):

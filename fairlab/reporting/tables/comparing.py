@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ from fairlab.benchmarks.versions import other_definition
 from fairlab.checks.foreign import read_tensors
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.record import Comparison, Reading, Record
+from fairlab.reporting.tables.naming import distinct_names
 from fairlab.types import FairlabError
 
 Place = tuple[str, str, str]  # benchmark, subset and quantity of a reading
@@ -82,6 +84,11 @@ def only_side(record: Record) -> Side:
     return found[0]
 
 
+def names_of(sides: Sequence[Side]) -> list[str]:
+    """Return the names of models, with the folder of each run whose name another one has too."""
+    return distinct_names([side.name for side in sides], [str(side.record.folder) for side in sides])
+
+
 def compare_sides(before: Side, after: Side) -> list[Comparison]:
     """Return differences of all readings that two models share, paired by item, as a run compares before and after.
 
@@ -91,12 +98,13 @@ def compare_sides(before: Side, after: Side) -> list[Comparison]:
         FairlabError: No reading can be compared; the message gives the reason.
     """
     shared = [place for place in after.readings if place in before.readings]
+    first, second = names_of([before, after])
     if not shared:
-        raise FairlabError(f"{before.name} and {after.name} share no reading; measure both with the same benchmarks")
+        raise FairlabError(f"{first} and {second} share no reading; measure both with the same benchmarks")
     reasons = {place: why_not(before, after, place) for place in shared}
     alike = [place for place in shared if not reasons[place]]
     if not alike:
-        raise FairlabError(f"{before.name} and {after.name} cannot be compared: {reasons[shared[0]]}")
+        raise FairlabError(f"{first} and {second} cannot be compared: {reasons[shared[0]]}")
     return adjusted([_comparison(before, after, place) for place in alike], CHANGE)
 
 
@@ -115,9 +123,9 @@ def why_not(before: Side, after: Side, place: Place) -> str:
         return f"{name} is over {before.readings[place].n} and {after.readings[place].n} items"
     if reason := other_definition(before.readings[place], after.readings[place]):
         return reason
-    for side in (before, after):
+    for side, called in zip((before, after), names_of([before, after]), strict=True):
         if place not in side.draws:
-            return f"{side.name} keeps no draws of {name}, as runs of older versions; measure it again"
+            return f"{called} keeps no draws of {name}, as runs of older versions; measure it again"
     return ""
 
 

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.metrics.bootstrap import Z
-from fairlab.record import DATA, SAYS_NOTHING, Reading, Record
+from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.headlines import judging_rules
-from fairlab.reporting.tables.marks import CHANCE, UNTRAINED, marks_of_runs
+from fairlab.reporting.tables.marks import COLLAPSED, is_spoiled, marks_of_runs
+from fairlab.reporting.tables.naming import common_name, differing, distinct_names, overrides_text
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.reporting.tables.tool_records import tool_records
 from fairlab.reporting.verdicts import corrected_interval
@@ -28,7 +29,6 @@ NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|s
 # Parts of a configuration that say where, how or with which seed a run was done; and settings that inherit the seed.
 BESIDES = {"seed", "name", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
 CONTENT = {"data.path": "data", "backbone.name": "weights"}  # paths, and the provenance of their content
-COLLAPSED = "gap fell by collapse alone"
 FEW_ITEMS = "too few items to conclude from"
 FEWEST_SEEDS = 3  # seeds below which no interval over seeds and items covers as it should
 TWO_SEEDS = "two seeds, too few for an interval"
@@ -68,6 +68,13 @@ class Point:
         return math.nan if self.ideal is None else abs(self.value - self.ideal)
 
     @property
+    def distances(self) -> tuple[float, float]:
+        """Bounds of the distance from the ideal value: two values on either side of it may be equally near."""
+        ideal = self.ideal or 0.0
+        ends = sorted((abs(self.low - ideal), abs(self.high - ideal)))
+        return 0.0 if self.low <= ideal <= self.high else ends[0], ends[1]
+
+    @property
     def interval(self) -> str:
         """The bounds in brackets; empty if there are too few items or seeds for them."""
         shown = math.isfinite(self.low) and FEW_ITEMS not in self.marks
@@ -84,6 +91,8 @@ class Choice:
         points: Readings over the runs, by key.
         repeated: Number of runs left out because they repeat the seed of another run.
         runs: Records of the remaining runs.
+        called: Name that a person gave to all its runs, with its settings if other choices have the same name; empty
+            if they have none, or several.
     """
 
     settings: dict[str, str]
@@ -91,17 +100,12 @@ class Choice:
     points: dict[str, Point]
     repeated: int = 0
     runs: tuple[Record, ...] = ()
-
-    @property
-    def called(self) -> str:
-        """Name that a person gave to all its runs; empty if they have none, or several."""
-        names = {record.name for record in self.runs}
-        return names.pop() if len(names) == 1 else ""
+    called: str = ""
 
     @property
     def name(self) -> str:
         """The name that a person gave to the runs, else the settings as overrides."""
-        return self.called or " ".join(f"{key}={value}" for key, value in self.settings.items()) or "all runs"
+        return self.called or overrides_text(self.settings) or "all runs"
 
 
 def records_below(folder: Path) -> list[Record]:
@@ -231,12 +235,18 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
                 tuple(runs),
             )
         )
-    return made
+    names = [common_name(choice.runs) for choice in made]
+    called = distinct_names(names, differing([choice.settings for choice in made], names))
+    return [replace(choice, called=name) for choice, name in zip(made, called, strict=True)]
 
 
 def _point(runs: Sequence[Record], key: str) -> Point | None:
-    """Return a reading over runs, with the marks that it has in any of them and intervals as verdicts take them."""
-    found = [(record, reading) for record in runs for reading in record.readings if reading.key == key]
+    """Return a reading over runs."""
+    return point_over([(record, reading) for record in runs for reading in record.readings if reading.key == key])
+
+
+def point_over(found: Sequence[tuple[Record, Reading]]) -> Point | None:
+    """Return one reading over the runs that have it, with their marks, and intervals as verdicts take them."""
     one = len({(reading.value, reading.low, reading.high) for _, reading in found}) == 1
     point = over_seeds([_corrected(record, reading, one) for record, reading in found])
     if point is None:
@@ -333,19 +343,15 @@ def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | N
 
 
 def _apart(first: Point, second: Point) -> bool:
-    """Return whether two intervals do not overlap; with too few items none is apart from another."""
+    """Return whether the intervals of two distances do not overlap; with too few items none is apart from another."""
     few = FEW_ITEMS in (*first.marks, *second.marks)  # two seeds have no bounds, which are apart from none
-    return not few and (first.low > second.high or first.high < second.low)
+    (low, high), (other_low, other_high) = first.distances, second.distances
+    return not few and (low > other_high or high < other_low)
 
 
 def spoiled(point: Point) -> bool:
     """Return whether a run of a point did not train, is at chance, or fails the check of its behaviour."""
     return is_spoiled(point.marks)
-
-
-def is_spoiled(marks: Sequence[str]) -> bool:
-    """Return whether a mark says that a model did not train, is at chance, or fails the check of its behaviour."""
-    return any(mark.startswith((UNTRAINED, CHANCE, SAYS_NOTHING, COLLAPSED)) for mark in marks)
 
 
 def trade_off_front(points: Sequence[tuple[float, float]]) -> list[int]:

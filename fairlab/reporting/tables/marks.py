@@ -10,6 +10,7 @@ from fairlab.metrics.convergence import at_chance, too_short, unlearned
 from fairlab.record import SAYS_NOTHING, TRAINING, Note, Reading, Record
 
 UNTRAINED, CHANCE = "did not train", "at chance on its validation data"
+COLLAPSED = "gap fell by collapse alone"
 
 
 def training_notes(record: Record) -> list[Note]:
@@ -67,3 +68,13 @@ def said_of_training(record: Record) -> list[str]:
     """Return warnings about a run's training that qualify its changes; empty if the training is sound."""
     notes = [note for note in record.notes if note.benchmark == TRAINING and note.mark != SAYS_NOTHING]
     return list(dict.fromkeys(note.text for note in notes))
+
+
+def is_spoiled(marks: Sequence[str]) -> bool:
+    """Return whether a mark says that a model did not train, is at chance, or fails the check of its behaviour."""
+    return any(mark.startswith((UNTRAINED, CHANCE, SAYS_NOTHING, COLLAPSED)) for mark in marks)
+
+
+def is_untrained(mark: str) -> bool:
+    """Return whether a mark says that a model did not train, or is at chance on its own task."""
+    return mark.startswith((UNTRAINED, CHANCE))

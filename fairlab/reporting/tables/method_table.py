@@ -16,9 +16,8 @@ of a version other than the current one are marked.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -31,9 +30,11 @@ from fairlab.metrics.bootstrap import two_sided_p
 from fairlab.metrics.significance import ALPHA, holm
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.collapse import collapsed_readings
+from fairlab.reporting.headlines import too_few
 from fairlab.reporting.tables.comparing import Place, Side, sides_of
-from fairlab.reporting.tables.grouping import COLLAPSED, identity, is_spoiled, settings_of
-from fairlab.reporting.tables.marks import marked, marks_of_runs
+from fairlab.reporting.tables.grouping import identity, settings_of
+from fairlab.reporting.tables.marks import COLLAPSED, is_spoiled, marked, marks_of_runs
+from fairlab.reporting.tables.naming import differing, distinct_names, model_called, overrides_text
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.types import FairlabError
 
@@ -56,6 +57,7 @@ class Measured:
         reading: Reading of the first seed, for its unit, ideal value and number of items.
         versions: Versions of the benchmark's definition by which its seeds were measured.
         marks: Warnings shown with the value, such as that the method did not train, and for how many of the seeds.
+        few: Whether the items are too few for a verdict.
     """
 
     values: dict[int | None, float]
@@ -63,6 +65,7 @@ class Measured:
     reading: Reading
     versions: frozenset[int] = frozenset({1})
     marks: tuple[str, ...] = ()
+    few: bool = False
 
     @property
     def mean(self) -> float:
@@ -73,6 +76,14 @@ class Measured:
     def deviation(self) -> float:
         """Standard deviation over seeds; nan for a single seed."""
         return float(np.std(list(self.values.values()), ddof=1)) if len(self.values) > 1 else math.nan
+
+    def above(self) -> Measured:
+        """Return the values as distances above the ideal value, so that methods on either side of it are compared."""
+        ideal = self.reading.ideal
+        if ideal is None or self.mean >= ideal:
+            return self
+        values = {seed: 2 * ideal - value for seed, value in self.values.items()}
+        return replace(self, values=values, draws={seed: 2 * ideal - drawn for seed, drawn in self.draws.items()})
 
     @property
     def distance(self) -> float:
@@ -92,8 +103,8 @@ class MethodTable:
 
     Attributes:
         cells: Measured values by name of the method, then by reading.
-        p_values: Adjusted p-value of no difference by reading, then by pair of methods; pairs that cannot be tested are
-            left out.
+        p_values: Adjusted p-value of the same distance to the ideal value, by reading, then by pair of methods; pairs
+            that cannot be tested are left out.
         titles: Heading of each reading.
     """
 
@@ -104,7 +115,8 @@ class MethodTable:
     def best(self, place: Place) -> str | None:
         """Return the method nearest to the ideal value if it differs beyond chance from every other; else None.
 
-        Methods that did not train, or whose gap fell by collapse alone, do not count.
+        Methods that did not train, or whose gap fell by collapse alone, do not count. There is none if a method has too
+        few items, or two seeds.
 
         Raises:
             FairlabError: ``place`` is no tuple of benchmark, subset and quantity.
@@ -116,6 +128,8 @@ class MethodTable:
         if len(having) < 2 or any(math.isnan(cell.distance) for cell in having.values()):
             return None
         first = min(having, key=lambda name: having[name].distance)
+        if any(cell.few or len(set(cell.values.values())) == 2 for cell in having.values()):
+            return None  # too few items, or two seeds, of which no interval covers as it should
         p_values = [self.p(place, first, other) for other in having if other != first]
         return first if all(p < ALPHA for p in p_values) else None
 
@@ -187,19 +201,18 @@ def method_table(records: Sequence[Record], readings: Sequence[str] | None = Non
     if not done:
         raise FairlabError(f"none of the {len(records)} runs has finished; let one come to its end")
     grouped: dict[tuple[str, ...], dict[int | None, Side]] = {}
-    names: dict[tuple[str, ...], str] = {}
-    own: dict[tuple[str, ...], str] = {}
+    told: dict[tuple[str, ...], dict[str, str]] = {}
     for record, settings in zip(done, settings_of(done), strict=True):
         for side in sides_of(record):
             label = "" if side.phase == "after" else side.phase
             key = (label, *(f"{name}={value}" for name, value in sorted(identity(record).items())))
             grouped.setdefault(key, {})[record.config.get("seed")] = side
-            said = [f"{k}={v}" for k, v in settings.items()]
-            own[key] = " ".join([label] * bool(label) + said) or "model"
-            names[key] = " ".join(filter(None, [label, record.name])) if record.name else own[key]
+            told[key] = settings
+    called = [model_called([side.record for side in by_seed.values()], key[0]) for key, by_seed in grouped.items()]
+    distinct = distinct_names(called, differing(list(told.values()), called))
+    fallbacks = [" ".join(filter(None, (key[0], overrides_text(told[key])))) or "model" for key in grouped]
+    names = {key: name or other for key, name, other in zip(grouped, distinct, fallbacks, strict=True)}
     places = wanted([side for by_seed in grouped.values() for side in by_seed.values()], readings)
-    several = Counter(names.values())
-    names = {key: name if several[name] == 1 else own[key] for key, name in names.items()}
     cells = {names[key]: measured_row(by_seed, places) for key, by_seed in grouped.items()}
     tested = {place: pairwise({n: row[place] for n, row in cells.items() if place in row}) for place in places}
     return MethodTable(cells, tested, {place: "/".join(place) for place in places})
@@ -241,13 +254,17 @@ def measured_row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) ->
             found = [(side.record, side.readings[place]) for side in having.values()]
             collapsed = any(reading.key in collapsed_readings(record) for record, reading in found)
             marks = marks_of_runs(found) + (COLLAPSED,) * collapsed
-            row[place] = Measured(values, draws, readings[0], versions, marks)
+            few = any(too_few(record, reading) for record, reading in found)
+            row[place] = Measured(values, draws, readings[0], versions, marks, few)
     return row
 
 
 def pairwise(column: Mapping[str, Measured]) -> dict[tuple[str, str], float]:
-    """Return adjusted p-values of no difference for every pair of methods that can be tested."""
-    p_values = {(a, b): difference_p(column[a], column[b]) for a, b in combinations(column, 2)}
+    """Return adjusted p-values of the same distance to the ideal value, for every pair of methods that can be tested.
+
+    Without an ideal value they are of the same value.
+    """
+    p_values = {(a, b): difference_p(column[a].above(), column[b].above()) for a, b in combinations(column, 2)}
     tested = {pair: p for pair, p in p_values.items() if not math.isnan(p)}
     return dict(zip(tested, holm(list(tested.values())).tolist(), strict=True))
 

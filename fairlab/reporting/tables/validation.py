@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from fairlab.record import Record
 from fairlab.reporting.tables.grouping import Choice
+from fairlab.reporting.tables.marks import training_notes
 
 ERROR = "validation/error"  # in a run's history: 1 less the task's measure on the training examples held out
 BESIDES = (ERROR, "validation/loss")
@@ -70,7 +71,8 @@ def best_by_median(values: Iterable[Sequence[float]]) -> int:
 def chosen_by_validation(choices: Sequence[Choice]) -> list[Chosen]:
     """Return, for every task and other untried distinction, the settings with the best median over seeds.
 
-    No benchmark's reading takes part. The result is empty if no setting was varied.
+    No benchmark's reading takes part, and no settings of a run that did not train. The result is empty if no setting
+    was varied.
 
     Args:
         choices: Finished runs of a sweep, in the order in which they were run.
@@ -78,7 +80,8 @@ def chosen_by_validation(choices: Sequence[Choice]) -> list[Chosen]:
     grouped: dict[tuple[tuple[str, str], ...], list[tuple[Choice, str, list[float]]]] = {}
     for choice in choices:
         measured = [found for found in map(validation_measure, choice.runs) if found is not None]
-        if measured and len(measured) == len(choice.runs):
+        trained = not any(note.mark for run in choice.runs for note in training_notes(run))
+        if measured and len(measured) == len(choice.runs) and trained:
             of = tuple((key, value) for key, value in choice.settings.items() if not TRIED.fullmatch(key))
             grouped.setdefault(of, []).append((choice, measured[0][0], [value for _, value in measured]))
     found = []

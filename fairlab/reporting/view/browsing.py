@@ -22,8 +22,8 @@ from fairlab.reporting.collapse import collapsed_readings
 from fairlab.reporting.headlines import key, meaning, title
 from fairlab.reporting.page import templates
 from fairlab.reporting.questions import question, shifts
-from fairlab.reporting.tables.grouping import NO_SETTING, is_spoiled, records_below
-from fairlab.reporting.tables.marks import marks_beside, version_notes
+from fairlab.reporting.tables.grouping import NO_SETTING, records_below
+from fairlab.reporting.tables.marks import is_spoiled, marks_beside, version_notes
 from fairlab.reporting.tables.tool_records import results_file
 from fairlab.reporting.verdicts import corrected_interval
 from fairlab.reporting.view.items import ScoredItems, items_of
@@ -62,7 +62,7 @@ class Browser:
                 on.
         """
         record = self.records[number]
-        tones = {one.comparison.key: one.tone for one in shifts(record)}
+        tones = {one.comparison.key: one.colour for one in shifts(record)}
         items = [_of_items(found, MOST_ITEMS if page else len(found.ids), page) for found in items_of(record)]
         return _without_secrets(
             {
