@@ -73,16 +73,16 @@ def measured() -> dict[str, Any]:
             for one in (one for one in DAMAGES if one.model == name):
                 with damaged(one, folder) as copy:
                     row = {"damage": one.name, "model": name, "kept_back": one.kept_back}
-                    broken.append(row | outcome_of_folder(copy))
-                print(broken[-1], flush=True)
+                    broken += [row | {"dtype": dtype} | outcome_of_folder(copy, dtype) for dtype in DTYPES]
+                print(*broken[-len(DTYPES) :], sep="\n", flush=True)
             shutil.rmtree(folder)
     return {"sound": sound, "damaged": broken, "cost": cost()}
 
 
-def outcome_of_folder(folder: Path) -> dict[str, Any]:
+def outcome_of_folder(folder: Path, dtype: str) -> dict[str, Any]:
     """Return the outcome for a folder; one that cannot be loaded is marked too."""
     try:
-        return outcome(validity(fairlab.load(folder)))
+        return outcome(validity(fairlab.load(folder, dtype=dtype)))
     except FairlabError as error:
         return {"marked": True, "said": str(error).replace(str(folder), "the folder"), "not_judged": []}
 

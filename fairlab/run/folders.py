@@ -28,7 +28,7 @@ OF_LAUNCHER = re.compile(r"launcher\b|hydra[./](launcher|mode|sweep\.)")
 NOT_COMPARED = re.compile(
     r"(name|ckpt|before|strict|output|dry_run|calibrate|push|license|num_proc|engine|rewriter\.unanswered|processes|logger"
     r"|trainer\.(devices|num_nodes|compile)"
-    r"|llm\.(base_url|program|port|api_key_env|concurrency|tokens_per_minute|probe_above|total_timeout|price|budget"
+    r"|llm\.(base_url|program|port|api_key_env|concurrency|tokens_per_minute|retries|probe_above|total_timeout|price|budget"
     r"|batch|ledger))(\.|$)"
 )
 
