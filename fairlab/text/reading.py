@@ -22,6 +22,7 @@ from fairlab.checks.json_text import from_json
 from fairlab.types import FairlabError
 
 LONGEST_LINE = 10_000_000  # bytes; a longer line is not line-based text, and too long to parse in one piece
+MOST_SKIPPED = 100  # lengths of the longest line; a file of zeros without a line end may be of any size
 LONGEST_CELL = 16 << 20  # characters; a longer cell means that a quote was never closed
 SHOWN = 200  # characters of another library's message
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -109,11 +110,21 @@ def length_fault(line: str) -> str:
 
 
 def bounded_lines(lines: TextIO) -> Iterator[str]:
-    """Yield the lines of a stream with their ends; a line that is too long is truncated to its beginning."""
+    """Yield the lines of a stream with their ends; a line that is too long is truncated to its beginning.
+
+    Raises:
+        FairlabError: A line is so long that the stream is no text.
+    """
     while line := lines.readline(LONGEST_LINE + 1):
         yield line
+        skipped = 0
         while len(line) > LONGEST_LINE and not line.endswith("\n"):
-            line = lines.readline(LONGEST_LINE + 1)
+            line, skipped = lines.readline(LONGEST_LINE + 1), skipped + 1
+            if skipped > MOST_SKIPPED:
+                raise FairlabError(
+                    f"{getattr(lines, 'name', 'the input')} has a line of over {MOST_SKIPPED * LONGEST_LINE:,} "
+                    "characters, as no file of texts has; break it into lines"
+                )
 
 
 @contextmanager

@@ -110,6 +110,6 @@ class Moderation(Source):
                 return reply
             said = str(reply.status_code)
         raise FairlabError(
-            f"{self.url} answered nothing for {time.monotonic() - began:.0f} s, with {self.retries} retries ({said}); try "
-            "later, since the cache keeps the scores so far, or raise the source's retries"
+            f"{self.url} answered nothing for {time.monotonic() - began:.0f} s, with {self.retries} retries ({said}); "
+            "try later, since the cache keeps the scores so far, or raise the source's retries"
         )
