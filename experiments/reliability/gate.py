@@ -1,6 +1,7 @@
 """How well the check of a model's behaviour tells damaged models from sound ones, and what it costs.
 
     python experiments/reliability/gate.py          # measures, and writes gate.json
+    python experiments/reliability/gate.py smollm2  # measures one model anew, and keeps the rest
     python experiments/reliability/gate.py --table  # writes the tables of docs/reliability.md from it
 
 Models are found by name, as ``fairlab.load`` does; those that are not on this machine are passed over. Trained models
@@ -13,6 +14,7 @@ import json
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -59,11 +61,11 @@ def healthy_folder(name: str, folder: Path) -> Path:
     return folder
 
 
-def measured() -> dict[str, Any]:
-    """Return the outcomes for sound models and for damaged ones."""
+def measured(models: Sequence[str]) -> dict[str, Any]:
+    """Return the outcomes for sound models and for damaged ones, and the cost of the check if MiniLM is among them."""
     sound, broken = [], []
     with TemporaryDirectory() as place:
-        for name in MODELS:
+        for name in models:
             try:
                 folder = healthy_folder(name, Path(place) / name)
             except FairlabError as error:
@@ -76,7 +78,7 @@ def measured() -> dict[str, Any]:
                     broken += [row | {"dtype": dtype} | outcome_of_folder(copy, dtype) for dtype in DTYPES]
                 print(*broken[-len(DTYPES) :], sep="\n", flush=True)
             shutil.rmtree(folder)
-    return {"sound": sound, "damaged": broken, "cost": cost()}
+    return {"sound": sound, "damaged": broken} | ({"cost": cost()} if "minilm" in models else {})
 
 
 def outcome_of_folder(folder: Path, dtype: str) -> dict[str, Any]:
@@ -149,10 +151,17 @@ def _short(said: str) -> str:
     return said.split(":")[0].split(" (")[0].replace("|", "/")
 
 
-def main(folders: list[Path]) -> None:
-    """Measure everything, or add runs to what is there, and write the tables."""
+def main(given: list[str]) -> None:
+    """Measure all models or the given ones, or add given folders of runs, and keep the rest of the record."""
     kept = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {}
-    added = {"trained": joined(kept.get("trained", []), trained(folders))} if folders else measured()
+    if set(given) - set(MODELS):
+        added = {"trained": joined(kept.get("trained", []), trained([Path(name) for name in given]))}
+    else:
+        added = measured(given or MODELS)
+        for part in ("sound", "damaged"):  # of models that are not on this machine, what was measured elsewhere stays
+            again = {row["model"] for row in added[part]}
+            added[part] += [row for row in kept.get(part, []) if row["model"] not in again]
+            added[part].sort(key=lambda row: MODELS.index(row["model"]))
     write_whole(RESULT, json.dumps(kept | added, indent=1) + "\n")
 
 
@@ -165,6 +174,6 @@ def joined(kept: list[dict[str, Any]], added: list[dict[str, Any]]) -> list[dict
 
 if __name__ == "__main__":
     if sys.argv[1:] != ["--table"]:
-        main([Path(name) for name in sys.argv[1:]])
+        main(sys.argv[1:])
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     write_whole(PAGE, f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}")
