@@ -125,11 +125,12 @@ def table() -> str:
     """Return the tables of the page."""
     found = json.loads(RESULT.read_text(encoding="utf-8"))
     lines = ["| damage | model | seen before the check was finished | marked | by what |", "|---|---|---|---|---|"]
-    for row in found["damaged"]:
-        seen, marked = "no" if row["kept_back"] else "yes", "yes" if row["marked"] else "**no**"
-        lines.append(f"| {row['damage']} | {row['model']} | {seen} | {marked} | {_short(row['said'])} |")
+    kinds = by_kind(found["damaged"])
+    for rows in kinds:
+        seen, row = "no" if rows[0]["kept_back"] else "yes", rows[0]
+        lines.append(f"| {row['damage']} | {row['model']} | {seen} | {_marked(rows)} | {_short(row['said'])} |")
     for name, kept_back in (("seen", False), ("unseen", True)):
-        some = [row["marked"] for row in found["damaged"] if row["kept_back"] == kept_back]
+        some = [all(row["marked"] for row in rows) for rows in kinds if rows[0]["kept_back"] == kept_back]
         lines.append(f"| all {name} | | | {sum(some)} of {len(some)} | |")
     sound = [*found["sound"], *found.get("trained", [])]
     wrong = sum(row["marked"] for row in sound)
@@ -145,6 +146,20 @@ def table() -> str:
         f"and after: {methods}). Not judged in some point: {unjudged}.",
     ]
     return "\n".join(lines)
+
+
+def by_kind(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Return the outcomes of each kind of damage, one per number format."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault((row["damage"], row["model"]), []).append(row)
+    return list(found.values())
+
+
+def _marked(rows: Sequence[dict[str, Any]]) -> str:
+    """Return in which number formats a kind of damage was marked."""
+    marked = [row.get("dtype", DTYPES[0]) for row in rows if row["marked"]]
+    return "yes" if len(marked) == len(rows) else f"in {marked[0]} alone" if marked else "**no**"
 
 
 def _short(said: str) -> str:

@@ -104,10 +104,10 @@ def test_what_is_not_in_the_table_is_named_in_one_sentence(sweep, wrong):
     table = fairlab.runs(sweep).table()
     name = next(iter(table.cells))
     for ask in (lambda: table.best(wrong), lambda: table.p(wrong, name, name)):
-        with pytest.raises(FairlabError, match="the table has no reading .*, quantity"):
+        with pytest.raises(FairlabError, match=r"the table has no reading .* quantity"):
             ask()
     for methods in ((wrong, name), (name, wrong)):
-        with pytest.raises(FairlabError, match=f"the table has no method .* there are: {name}"):
+        with pytest.raises(FairlabError, match=r"the table has no method .* there are: "):
             table.p(GAP, *methods)
 
 
