@@ -126,6 +126,14 @@ def test_a_line_without_end_is_not_read_to_its_end(tmp_path, monkeypatch):
         file.truncate(1 << 40)  # a terabyte of zeros that takes no room on the disk
     with pytest.raises(FairlabError, match=rf"{path} has a line of over 100,000 characters, .*; break it into lines"):
         list(read_rows(str(path), "text"))
+    monkeypatch.setattr(reading, "LONGEST_ROW", 100_000)
+    for suffix in (".csv", ".tsv"):
+        path = path.rename(path.with_suffix(suffix))
+        path.write_text("text\na\n")
+        with path.open("ab") as file:
+            file.truncate(1 << 40)
+        with pytest.raises(FairlabError, match=rf"{path} has a line of over 100,000 characters, as no table has"):
+            list(read_rows(str(path), "text"))
 
 
 def test_a_file_of_two_encodings_names_both_lines(tmp_path):
