@@ -180,7 +180,7 @@ def main(given: list[str]) -> None:
             again = {row["model"] for row in added[part]}
             added[part] += [row for row in kept.get(part, []) if row["model"] not in again]
             added[part].sort(key=lambda row: MODELS.index(row["model"]))
-    write_whole(RESULT, json.dumps(kept | added, indent=1) + "\n")
+    write_whole(RESULT, json.dumps(kept | added, separators=(",", ":")) + "\n")
 
 
 def joined(kept: list[dict[str, Any]], added: list[dict[str, Any]]) -> list[dict[str, Any]]:
