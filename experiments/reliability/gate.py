@@ -42,7 +42,7 @@ EVALUATION = ["cced", "seat", "bias_ir", "stsb"]
 def outcome(found: Validity) -> dict[str, Any]:
     """Return whether a model was marked, and by which first sentence."""
     said = found.reason or "; ".join(found.failures[:1])
-    return {"marked": bool(said), "said": said, "not_judged": list(found.not_judged)}
+    return {"marked": bool(said), "said": _short(said), "not_judged": list(map(_short, found.not_judged))}
 
 
 def checked(model: Backbone) -> dict[str, Any]:
@@ -84,9 +84,10 @@ def measured(models: Sequence[str]) -> dict[str, Any]:
 def outcome_of_folder(folder: Path, dtype: str) -> dict[str, Any]:
     """Return the outcome for a folder; one that cannot be loaded is marked too."""
     try:
-        return outcome(validity(fairlab.load(folder, dtype=dtype)))
+        found = outcome(validity(fairlab.load(folder, dtype=dtype)))
+        return {name: found[name] for name in ("marked", "said")}
     except FairlabError as error:
-        return {"marked": True, "said": str(error).replace(str(folder), "the folder"), "not_judged": []}
+        return {"marked": True, "said": _short(str(error).replace(str(folder), "the folder"))}
 
 
 def cost() -> dict[str, Any]:
@@ -166,7 +167,7 @@ def _marked(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _short(said: str) -> str:
-    return said.split(":")[0].split(" (")[0].replace("|", "/")
+    return said.split(":")[0].split(" (")[0].split(", such as")[0].replace("|", "/")
 
 
 def main(given: list[str]) -> None:
