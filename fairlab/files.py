@@ -279,16 +279,15 @@ def read_record(file: Path) -> str:
     """Return the text of a record in either form.
 
     Raises:
-        ValueError: ``file`` is not a regular file, cannot be decompressed, or decompresses to more than
-            :data:`MOST_BYTES`.
+        ValueError: ``file`` is not a regular file, cannot be decompressed, or holds more than :data:`MOST_BYTES`.
         OSError: ``file`` cannot be read.
     """
     if not file.is_file():
         raise ValueError("it is no file")
-    if file.name != COMPACT:
-        return file.read_text(encoding="utf-8")
     if file.stat().st_size > MOST_BYTES:
         raise ValueError(f"it has more than {MOST_BYTES >> 20} MiB")
+    if file.name != COMPACT:
+        return file.read_text(encoding="utf-8")
     decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
     try:
         content = decompressor.decompress(file.read_bytes(), MOST_BYTES + 1)

@@ -108,6 +108,14 @@ def test_a_compressed_record_that_cannot_be_read_is_one_sentence(tmp_path, conte
         Record.load(tmp_path)
 
 
+@pytest.mark.parametrize("name", [PLAIN, COMPACT])
+def test_a_record_of_a_terabyte_is_one_sentence(tmp_path, name):
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(1 << 40)  # it takes no room on the disk
+    with pytest.raises(FairlabError, match=f"{name} .*it has more than 64 MiB"):
+        Record.load(tmp_path)
+
+
 def test_arrays_of_any_order_in_memory_are_read_as_they_were(tmp_path):
     rows = np.arange(6.0).reshape(2, 3)
     arrays = {"c": rows, "transposed": rows.T, "strided": rows[:, ::2], "scalar": np.array(3.0)}

@@ -39,7 +39,7 @@ def checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
         except FairlabError as error:
             error.args = (printable(str(error)),)
             raise
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             sentence = cli.explain(error)
             if sentence is None:
                 raise

@@ -20,7 +20,17 @@ from fairlab.run.config.served_nodes import served_node
 from fairlab.types import FairlabError
 
 # Settings of a served model.
-SERVED = ("api_key_env", "concurrency", "price", "budget", "ledger", "extra", "tokens_per_minute", "total_timeout")
+SERVED = (
+    "api_key_env",
+    "concurrency",
+    "price",
+    "budget",
+    "ledger",
+    "extra",
+    "tokens_per_minute",
+    "retries",
+    "total_timeout",
+)
 
 DEVICE = "device"  # a device setting, not part of the model
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.trust import loading
 from fairlab.checks.foreign import read_object
+from fairlab.files import read_bounded
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def has_unsaid_capitals(folder: Path) -> bool:
         return False
     if settings.is_file() and "do_lower_case" in read_object(settings):
         return False
-    lines = [line.strip() for line in words.read_text(encoding="utf-8", errors="replace").split("\n")]
+    lines = [line.strip() for line in read_bounded(words).split("\n")]
     letters = sum(line.isalpha() and line.isascii() for line in lines)
     return sum(CAPITALISED.fullmatch(line) is not None for line in lines) > LEAST_CAPITALISED * letters
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.backbones.writers import FAILED, Sampling, TextPrompt, Writer, Written
+from fairlab.checks.json_text import from_json
 from fairlab.record import Note
+from fairlab.text.reading import bounded_lines
 from fairlab.types import CannotScore
 
 log = logging.getLogger(__name__)
@@ -120,11 +123,17 @@ def notes_on(name: str, written: Sequence[Written]) -> list[Note]:
 def _appending(file: Path) -> Iterator[Any]:
     """Open a file of texts at its end; a line that a killed run left unfinished is closed first."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    whole = not file.exists() or file.read_bytes().endswith(b"\n") or not file.stat().st_size
+    whole = not file.exists() or not file.stat().st_size or _last_byte(file) == b"\n"
     with file.open("a", encoding="utf-8") as out:
         if not whole:
             out.write("\n")
         yield out
+
+
+def _last_byte(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        opened.seek(-1, os.SEEK_END)
+        return opened.read(1)
 
 
 def _key(prompt: TextPrompt, sampling: Sampling) -> str:
@@ -136,10 +145,13 @@ def _key(prompt: TextPrompt, sampling: Sampling) -> str:
 def _read(file: Path) -> dict[str, Written]:
     """Return the kept texts by key; lines that a killed run left unfinished are passed over."""
     found: dict[str, Written] = {}
-    for line in file.read_text(encoding="utf-8", errors="replace").splitlines() if file.is_file() else ():
-        try:
-            row = json.loads(line)
-            found[str(row["key"])] = Written(str(row["text"]), str(row["ended"]), int(row["tokens"]))
-        except (ValueError, KeyError, TypeError):
-            continue
+    if not file.is_file():
+        return found
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        for line in bounded_lines(lines):
+            try:
+                row = from_json(line)
+                found[str(row["key"])] = Written(str(row["text"]), str(row["ended"]), int(row["tokens"]))
+            except (ValueError, KeyError, TypeError, OverflowError):
+                continue
     return found

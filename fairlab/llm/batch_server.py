@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -242,7 +243,7 @@ class BatchServer(Server):
         Raises:
             FairlabError: As ``lost``, if every retry was lost, or if the response is too long.
         """
-        reason = ""
+        reason, began = "", time.monotonic()
         for wait in (0.0, *(WAITS if retried else ())):
             await asyncio.sleep(wait)
             try:
@@ -253,7 +254,10 @@ class BatchServer(Server):
             if answer.status != 429 and answer.status != 408 and answer.status < 500:
                 return answer
             reason = f"{answer.status}: {self.said(answer)}"
-        raise lost(f"{self.root} does not answer about batch jobs ({reason}); run again to collect their results")
+        raise lost(
+            f"{self.root} has not answered about batch jobs for {time.monotonic() - began:.0f} s ({reason}); run again "
+            "to collect their results, or set llm.batch=false"
+        )
 
     async def _once(self, method: str, path: str, content: Mapping[str, Any]) -> Answer:
         body = bytearray()

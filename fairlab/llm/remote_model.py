@@ -28,12 +28,11 @@ from fairlab.llm.text_endpoints import (
     read_vector,
     text_request,
 )
-from fairlab.types import EMBEDDINGS, LIKELIHOODS, TEXTS, CannotScore, Count, FairlabError, Positive
+from fairlab.types import EMBEDDINGS, LIKELIHOODS, TEXTS, CannotScore, Count, FairlabError, Natural, Positive
 
 T = TypeVar("T")
 LEDGER = "outputs/llm_ledger.sqlite"
 STARTS = (DOCUMENT, CHAT_TURN + DOCUMENT)  # texts that servers may read as a start token, in the order tried
-RETRIES = 6  # of a request; the questions that find out what a server offers are repeated once
 SAME = 0.05  # largest difference of a model's values to recorded ones, relative to their size
 
 
@@ -48,6 +47,7 @@ def load_remote(
     ledger: str = LEDGER,
     extra: Mapping[str, Any] | None = None,
     tokens_per_minute: Count | None = None,
+    retries: Natural = 6,
     total_timeout: Positive = 300.0,
 ) -> ModelObject:
     """Return a served model with what its server offers: embeddings, likelihoods of texts, and written texts.
@@ -66,6 +66,8 @@ def load_remote(
         ledger: File of the answers, which is created if it is missing.
         extra: Additional parameters of every request, sent unchanged.
         tokens_per_minute: Maximum tokens per minute for each of embeddings and likelihoods, or None for no limit.
+        retries: Maximum number of retries of a lost call, see :class:`fairlab.llm.client.LLM`; the questions that find
+            out what the server offers are repeated once.
         total_timeout: Maximum duration of a call, in seconds.
 
     Raises:
@@ -85,7 +87,7 @@ def load_remote(
             opened,
             budget=as_budget(budget or {}),
             price=as_price(price, base_url, name),
-            retries=1,
+            retries=min(1, retries),
             repairs=0,
             extra={"endpoint": endpoint.url, **(extra or {})},
             tokens_per_minute=tokens_per_minute,
@@ -110,7 +112,7 @@ def load_remote(
     if found.scorer is not None:
         _refuse_changed(scorer.llm, lambda text: [value or 0.0 for value in read_tokens(text).log_probabilities])
     for client in clients.values():
-        client.retries = RETRIES
+        client.retries = retries
     return found
 
 

@@ -201,10 +201,10 @@ def paper_table(
     Raises:
         FairlabError: No run has finished, none has such a reading, or a value is wrong.
     """
-    if spread not in SPREADS:
-        raise FairlabError(f"spread must be {', '.join(SPREADS)}, not '{spread}'")
-    if decimals is not None and not 0 <= decimals <= 9:
-        raise FairlabError(f"decimals must be 0 to 9, not {decimals}")
+    if spread not in list(SPREADS):  # of any type
+        raise FairlabError(f"spread must be {', '.join(SPREADS)}, not {spread!r}")
+    if decimals is not None and decimals not in range(10):
+        raise FairlabError(f"decimals must be 0 to 9, not {decimals!r}")
     done = [record for record in records if record.status == "finished"]
     if not done:
         raise FairlabError(f"none of the {len(records)} runs has finished; let one come to its end")

@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.foreign import read_json, require_form
 from fairlab.checks.redaction import without_secrets
-from fairlab.files import check_folder, holds_run, write_whole
+from fairlab.files import check_folder, holds_run, read_bounded, write_whole
 from fairlab.record import Record
 from fairlab.types import FairlabError
 
@@ -28,7 +28,7 @@ OF_LAUNCHER = re.compile(r"launcher\b|hydra[./](launcher|mode|sweep\.)")
 NOT_COMPARED = re.compile(
     r"(name|ckpt|before|strict|output|dry_run|calibrate|push|license|num_proc|engine|rewriter\.unanswered|processes|logger"
     r"|trainer\.(devices|num_nodes|compile)"
-    r"|llm\.(base_url|program|port|api_key_env|concurrency|tokens_per_minute|probe_above|total_timeout|price|budget"
+    r"|llm\.(base_url|program|port|api_key_env|concurrency|tokens_per_minute|retries|probe_above|total_timeout|price|budget"
     r"|batch|ledger))(\.|$)"
 )
 
@@ -123,7 +123,7 @@ def write_sweep_state(
     write_whole(folder / SWEEP, json.dumps(content, indent=1) + "\n")
     hydra = folder / "multirun.yaml"
     if hydra.is_file():
-        write_whole(hydra, without_secrets(hydra.read_text(encoding="utf-8")))
+        write_whole(hydra, without_secrets(read_bounded(hydra)))
 
 
 def refuse_other_run_of_sweep(place: Path, config: dict[str, Any]) -> None:

@@ -26,7 +26,14 @@ from fairlab.benchmarks.inputs import READ_BY, changed_file, refuse_changed_file
 from fairlab.benchmarks.stages import LOADING, stages_of
 from fairlab.checks.redaction import without_secrets
 from fairlab.distributed import rank
-from fairlab.files import check_folder, holds_run, no_space_is_one_sentence, remove_unfinished, write_whole
+from fairlab.files import (
+    check_folder,
+    holds_run,
+    no_space_is_one_sentence,
+    read_bounded,
+    remove_unfinished,
+    write_whole,
+)
 from fairlab.record import Record
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import nobody_reads
@@ -209,7 +216,7 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
         record = Record(folder, config=plain, command=command_line(entry))
     record.save()
     for file in (folder / ".hydra").glob("*.yaml"):  # Hydra's copies of the configuration
-        write_whole(file, without_secrets(file.read_text(encoding="utf-8")))
+        write_whole(file, without_secrets(read_bounded(file)))
     return record
 
 

@@ -22,8 +22,10 @@ from fairlab.checks.json_text import from_json
 from fairlab.types import FairlabError
 
 LONGEST_LINE = 10_000_000  # bytes; a longer line is not line-based text, and too long to parse in one piece
+MOST_SKIPPED = 100  # lengths of the longest line; a file of zeros without a line end may be of any size
 LONGEST_CELL = 16 << 20  # characters; a longer cell means that a quote was never closed
 SHOWN = 200  # characters of another library's message
+LONGEST_ROW = 16 * LONGEST_CELL
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as surrogateescape keeps them
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -109,11 +111,21 @@ def length_fault(line: str) -> str:
 
 
 def bounded_lines(lines: TextIO) -> Iterator[str]:
-    """Yield the lines of a stream with their ends; a line that is too long is truncated to its beginning."""
+    """Yield the lines of a stream with their ends; a line that is too long is truncated to its beginning.
+
+    Raises:
+        FairlabError: A line is so long that the stream is no text.
+    """
     while line := lines.readline(LONGEST_LINE + 1):
         yield line
+        skipped = 0
         while len(line) > LONGEST_LINE and not line.endswith("\n"):
-            line = lines.readline(LONGEST_LINE + 1)
+            line, skipped = lines.readline(LONGEST_LINE + 1), skipped + 1
+            if skipped > MOST_SKIPPED:
+                raise FairlabError(
+                    f"{getattr(lines, 'name', 'the input')} has a line of over {MOST_SKIPPED * LONGEST_LINE:,} "
+                    "characters, as no file of texts has; break it into lines"
+                )
 
 
 @contextmanager
@@ -183,11 +195,14 @@ def table_cells(file: TextIO, path: Path, delimiter: str) -> Iterator[tuple[int,
         delimiter: comma or tab.
 
     Raises:
-        FairlabError: a quote is never closed, or the header is bad; see :func:`refuse_columns`.
+        FairlabError: a quote is never closed, a line is of no table's length, or the header is bad; see
+            :func:`refuse_columns`.
     """
     csv.field_size_limit(LONGEST_CELL)
     quoted = delimiter != "\t"
-    reader = csv.reader(file, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+    reader = csv.reader(
+        _bounded_rows(file, path), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    )
     first = True
     try:
         for cells in reader:
@@ -200,6 +215,14 @@ def table_cells(file: TextIO, path: Path, delimiter: str) -> Iterator[tuple[int,
         raise FairlabError(
             f"{path} cannot be read after line {reader.line_num} ({error}); a quote may be left open"
         ) from error
+
+
+def _bounded_rows(file: TextIO, path: Path) -> Iterator[str]:
+    """Yield the lines of a table; unlike other text, a table has no use for the beginning of a line."""
+    while line := file.readline(LONGEST_ROW + 1):
+        if len(line) > LONGEST_ROW:
+            raise FairlabError(f"{path} has a line of over {LONGEST_ROW:,} characters, as no table has; break it")
+        yield line
 
 
 def read_table_rows(

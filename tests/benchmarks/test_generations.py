@@ -52,6 +52,14 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
     assert len(other.asked) == 3  # drawn in another way
 
 
+def test_a_text_may_hold_what_other_tools_take_for_an_end_of_line(tmp_path):
+    prompts = [TextPrompt("one\u2028two\x85"), TextPrompt("three\x1c")]
+    with keeping_generations(tmp_path, ""):
+        found = write_texts("b", model(Counting()), prompts, Sampling())
+        assert write_texts("b", model(Counting(last=0)), prompts, Sampling()) == found
+    assert write_texts("b", load_stored(str(tmp_path / "generations")), prompts, Sampling()) == found
+
+
 def test_kept_texts_are_a_model(tmp_path):
     with keeping_generations(tmp_path, ""):
         found = write_texts("b", model(Counting()), PROMPTS, Sampling())

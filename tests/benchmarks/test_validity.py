@@ -16,6 +16,7 @@ from fairlab.backbones.loading import find_weights, load_backbone
 from fairlab.benchmarks.runner import gate, measure
 from fairlab.benchmarks.validity import Validity, validity
 from fairlab.benchmarks.validity.embeddings import paraphrase_share
+from fairlab.benchmarks.validity.language import check_language
 from fairlab.benchmarks.validity.senses import shuffled_twin
 from fairlab.benchmarks.validity.texts import PARAPHRASES, SENSES
 from fairlab.benchmarks.validity.weights import structure
@@ -192,6 +193,17 @@ def test_damage_is_told_by_behaviour(change, said):
     found = validity(backbone)
     assert not found.reason
     assert any(said in failure for failure in found.failures), found
+
+
+@pytest.mark.slow
+def test_another_token_than_the_mask_is_told():
+    backbone = load_backbone(**MINILM, pooling="mean", max_length=128, normalize=True, adapters="minilm_mlm")
+    assert not list(check_language(backbone))
+    backbone.tokenizer.mask_token = "[UNK]"
+    (found,) = check_language(backbone)
+    assert re.match(
+        r"its mask token \[UNK\] hides words worse than \[MASK\] does \(6\.\d+ nats .*, 4\.\d+\)", found.text
+    )
 
 
 def test_a_folder_that_pools_sentences_and_does_not_separate_them_is_not_judged():

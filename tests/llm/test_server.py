@@ -69,6 +69,23 @@ def test_a_lasting_server_error_is_given_up_after_the_retries_and_asked_again_by
     assert reply.ok
 
 
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_server_that_loses_every_call_ends_the_run_within_the_retries_of_three_calls(concurrency, ledger_path):
+    message = r"m answered nothing for \d+ s, with 2 retries of a call \(server error: 500: out .*llm\.retries"
+    with Stub(lambda *_: refused(500, "out of order")) as stub, pytest.raises(FairlabError, match=message):
+        behind(stub, ledger_path, concurrency=concurrency, retries=2).ask(requests(50), stage="test")
+    assert 9 <= len(stub.payloads) <= 3 * (2 + concurrency)  # what is in flight is not broken off
+
+
+def test_lost_calls_among_answered_ones_do_not_end_the_run(ledger_path):
+    def act(payload, _):
+        return said(GOOD) if payload["messages"][-1]["content"] in ("prompt 2", "prompt 5") else refused(500)
+
+    with Stub(act) as stub:
+        replies = behind(stub, ledger_path, concurrency=1, retries=1).ask(requests(8, schema=SCHEMA), stage="test")
+    assert [reply.ok for reply in replies] == [k in (2, 5) for k in range(8)]
+
+
 def test_a_rate_limit_holds_back_every_call_for_as_long_as_the_server_says(ledger_path):
     times = []
 

@@ -20,6 +20,7 @@ from fairlab.methods.safety_ensemble.sources.policy import read_policy
 from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.methods.safety_ensemble.sources.word_list import WordList
 from fairlab.rewriting.by_llm.prompt import load_prompt
+from fairlab.text import reading
 from fairlab.text.reading import read_json_file, read_json_lines, read_table_rows, read_yaml_text, text_lines
 from fairlab.types import FairlabError
 
@@ -112,6 +113,27 @@ def test_only_lf_cr_lf_and_cr_end_a_line(tmp_path):
     assert list(text_lines(file)) == ["one\u2028still one\x0cand\x85on", "", "two", "three", "four"]
     file.write_text('{"text": "one\u2028one"}\n{"text": "two"}\n')
     assert [row for _, row in read_json_lines(file)] == [{"text": "one\u2028one"}, {"text": "two"}]
+
+
+def test_a_line_without_end_is_not_read_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "LONGEST_LINE", 1000)
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "a"}\n' + "x" * 90_000 + '\n{"text": "b"}\n')
+    good, bad, after = read_rows(str(path), "text")
+    assert (good.text, after.text) == ("a", "b")
+    assert "longer than 1,000 bytes" in bad.reason
+    with path.open("ab") as file:
+        file.truncate(1 << 40)  # a terabyte of zeros that takes no room on the disk
+    with pytest.raises(FairlabError, match=rf"{path} has a line of over 100,000 characters, .*; break it into lines"):
+        list(read_rows(str(path), "text"))
+    monkeypatch.setattr(reading, "LONGEST_ROW", 100_000)
+    for suffix in (".csv", ".tsv"):
+        path = path.rename(path.with_suffix(suffix))
+        path.write_text("text\na\n")
+        with path.open("ab") as file:
+            file.truncate(1 << 40)
+        with pytest.raises(FairlabError, match=rf"{path} has a line of over 100,000 characters, as no table has"):
+            list(read_rows(str(path), "text"))
 
 
 def test_a_file_of_two_encodings_names_both_lines(tmp_path):

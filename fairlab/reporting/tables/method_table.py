@@ -119,10 +119,9 @@ class MethodTable:
         few items, or two seeds.
 
         Raises:
-            FairlabError: ``place`` is no tuple of benchmark, subset and quantity.
+            FairlabError: ``place`` is no column of the table.
         """
-        if not isinstance(place, tuple):
-            raise FairlabError(f"a reading is named by benchmark, subset and quantity, not by a {type(place).__name__}")
+        self._refuse_unknown(place)
         having = {name: row[place] for name, row in self.cells.items() if place in row}
         having = {name: cell for name, cell in having.items() if not is_spoiled(cell.marks)}
         if len(having) < 2 or any(math.isnan(cell.distance) for cell in having.values()):
@@ -134,9 +133,28 @@ class MethodTable:
         return first if all(p < ALPHA for p in p_values) else None
 
     def p(self, place: Place, first: str, second: str) -> float:
-        """Return the adjusted p-value of no difference between two methods; 1 if they could not be tested."""
+        """Return the adjusted p-value of no difference between two methods; 1 if they could not be tested.
+
+        Raises:
+            FairlabError: ``place`` is no column of the table, or a method no row.
+        """
+        self._refuse_unknown(place, first, second)
         found = self.p_values.get(place, {})
         return found.get((first, second), found.get((second, first), 1.0))
+
+    def _refuse_unknown(self, place: object, *methods: object) -> None:
+        """Raise if a reading is no column of the table, or a method no row; values of any type are refused alike.
+
+        Raises:
+            FairlabError: One is not in the table.
+        """
+        if place not in list(self.titles):
+            raise FairlabError(
+                f"the table has no reading {place!r}; name one by (benchmark, subset, quantity): "
+                f"{', '.join(map(str, self.titles))}"
+            )
+        if unknown := [method for method in methods if method not in list(self.cells)]:
+            raise FairlabError(f"the table has no method {unknown[0]!r}; there are: {', '.join(self.cells)}")
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a row per method and reading: mean, deviation, number of seeds and items, unit, ideal, best or not."""
@@ -222,8 +240,10 @@ def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]
     """Return the readings that become the columns.
 
     Raises:
-        FairlabError: No model has a requested reading, or any headline reading.
+        FairlabError: No model has a requested reading, or any headline reading, or ``readings`` is no list of texts.
     """
+    if readings is not None and (isinstance(readings, str) or not _are_texts(readings)):
+        raise FairlabError(f"readings must be a list of texts such as cced/embedded/gap, not {readings!r}")
     known = {place: reading for side in sides for place, reading in side.readings.items() if reading.phase != DATA}
     if readings is None:
         found = [place for place, reading in known.items() if reading.headline]
@@ -234,6 +254,10 @@ def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]
     if unknown := [name for name in readings if name not in by_name]:
         raise FairlabError(f"no run has the reading {unknown[0]}; there are: {', '.join(by_name)}")
     return [by_name[name] for name in readings]
+
+
+def _are_texts(values: object) -> bool:
+    return isinstance(values, Sequence) and all(isinstance(one, str) for one in values)
 
 
 def measured_row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) -> dict[Place, Measured]:

@@ -162,7 +162,7 @@ def one_sentence_without_hydra() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         stop("interrupted", code=130)
-    except (FairlabError, OSError) as error:
+    except (FairlabError, OSError, MemoryError) as error:
         sentence = explain(error)
         if sentence is None:
             raise
@@ -195,6 +195,8 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
     for link in chain:
         if isinstance(link, FairlabError):
             return str(link)
+        if isinstance(link, MemoryError):
+            return f"this machine has too little memory ({link or 'no more is free'}); give smaller files or batches"
         if isinstance(link, OSError) and link.errno in NOT_ALLOWED:
             return f"{link.filename}: {link.strerror}; choose another folder, or change who may write there"
         if isinstance(link, OSError) and link.filename and (link.errno in NO_PLACE or _is_of_system(link)):

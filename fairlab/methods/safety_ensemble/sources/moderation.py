@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from fairlab.checks.redaction import is_variable_name
 from fairlab.methods.safety_ensemble.sources.base import Source
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, Natural
 
-TRIES = 5
-FIRST_WAIT = 1.0  # seconds before the second try; doubled with each
+FIRST_WAIT = 1.0  # seconds before the first retry; doubled for each further one
 AT_ONCE = 32  # texts in a request
 RETRIED = {408, 409, 429, 500, 502, 503, 504, 529}
 
@@ -30,6 +29,7 @@ class Moderation(Source):
         model: Name of the model on the server; together with the address it is the source's version.
         outputs: Names of the categories to take; a category missing from the reply is a missing score.
         api_key_env: Environment variable that holds the key; None sends no key.
+        retries: Maximum number of retries of a request while the server is busy or unavailable.
 
     Raises:
         FairlabError: The key is missing; in ``score``, if the server refuses a request or is unavailable.
@@ -49,7 +49,9 @@ class Moderation(Source):
     asks_of_turned = False  # every request has a price
     own_limit = True  # the client's, for each request
 
-    def __init__(self, *, base_url: str, model: str, outputs: Sequence[str], api_key_env: str | None) -> None:
+    def __init__(
+        self, *, base_url: str, model: str, outputs: Sequence[str], api_key_env: str | None, retries: Natural = 4
+    ) -> None:
         if api_key_env is not None and not os.environ.get(api_key_env):
             if not is_variable_name(api_key_env):
                 raise FairlabError(
@@ -60,6 +62,7 @@ class Moderation(Source):
         self.model = model
         self.outputs = tuple(outputs)
         self.api_key_env = api_key_env
+        self.retries = retries
         self.version = f"{self.url} {model}"
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
@@ -88,17 +91,25 @@ class Moderation(Source):
         return np.array(rows)
 
     def _sent(self, client: httpx2.Client, texts: list[str]) -> httpx2.Response:
-        """Return the reply to a request, with retries while the server is busy or unavailable."""
+        """Return the reply to a request, with retries while the server is busy or unavailable.
+
+        Raises:
+            FairlabError: The last retry failed too.
+        """
+        began, said = time.monotonic(), ""
         headers = {"Authorization": f"Bearer {os.environ[self.api_key_env]}"} if self.api_key_env else {}
-        for attempt in range(TRIES):
-            if attempt:
-                time.sleep(FIRST_WAIT * 2 ** (attempt - 1))
+        for retry in range(self.retries + 1):
+            if retry:
+                time.sleep(FIRST_WAIT * 2 ** (retry - 1))
             try:
                 reply = client.post(self.url, json={"model": self.model, "input": texts}, headers=headers)
-            except httpx2.TransportError:
+            except httpx2.TransportError as error:
+                said = type(error).__name__
                 continue
             if reply.status_code not in RETRIED:
                 return reply
+            said = str(reply.status_code)
         raise FairlabError(
-            f"{self.url} was unreachable or busy in {TRIES} tries; try later, since the cache keeps the scores so far"
+            f"{self.url} answered nothing for {time.monotonic() - began:.0f} s, with {self.retries} retries ({said}); "
+            "try later, since the cache keeps the scores so far, or raise the source's retries"
         )
