@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -19,15 +20,27 @@ RECORDS = Path(__file__).parent / "records"
 DETECTABLE = "detectable_"
 FEWER = {"age": ["25", "60"], "race": ["white", "Black", "Asian", "Hispanic"], "gender": ["man", "woman"]}
 PLAIN = "smollm2"
-DECIDERS = {"SmolLM2": PLAIN, "asked to be fair": "fair", "tuned": "tuned", "Qwen": "qwen"}
+FAIR, OTHER = "fair_prompt", "other_prompt"
+COLUMNS = ["reading", "value", "smallest detectable", "unit", "n"]
+KINDS = {"token_log_probabilities": "log-probabilities of a prompt", "written": "written text"}
 Array = NDArray[np.float64]
 
 
 def smollm2() -> str:
     """Return the readings of BBQ over all categories, by likelihood and by chat."""
+    return over_all("bbq_own", "bbq_chat")
+
+
+def qwen_bbq() -> str:
+    """Return the readings of BBQ over all categories, by Qwen's chat answers."""
+    return over_all("qwen_bbq_chat")
+
+
+def over_all(*names: str) -> str:
+    """Return the readings of records over all categories."""
     rows = [
         [one.key, significant(one), one.unit, ideal(one), str(one.n)]
-        for name in ("bbq_own", "bbq_chat")
+        for name in names
         for one in Record.load(RECORDS / name).readings
         if one.subset == "all"
     ]
@@ -53,31 +66,65 @@ def audit() -> str:
 
 def differences(*benchmarks: str) -> str:
     """Return the readings of benchmarks, each with the smallest difference that would have been found."""
-    readings = Record.load(RECORDS / "smollm2").readings
+    return markdown(COLUMNS, list(_differences(PLAIN, *benchmarks)))
+
+
+def _differences(name: str, *benchmarks: str) -> Iterator[list[str]]:
+    readings = Record.load(RECORDS / name).readings
     smallest = {one.key: one.value for one in readings if one.quantity.startswith(DETECTABLE)}
-    rows = []
     for one in readings:
         shown = one.ideal is not None or one.subset == "all"
         if one.benchmark not in benchmarks or one.quantity.startswith(DETECTABLE) or not shown:
             continue
         found = smallest.get(f"{one.benchmark}/{one.subset}/{DETECTABLE}{one.quantity}")
-        rows.append([one.key, significant(one), "" if found is None else f"{found:.3g}", one.unit, str(one.n)])
-    return markdown(["reading", "value", "smallest detectable", "unit", "n"], rows)
+        yield [one.key, significant(one), "" if found is None else f"{found:.3g}", one.unit, str(one.n)]
 
 
-def fairness() -> str:
-    """Return the differences of decisions by model, on the same questions, and their changes from the plain model."""
-    found = {label: dict(_gaps(_odds(name))) for label, name in DECIDERS.items() if (RECORDS / name).is_dir()}
-    subsets = list(next(iter(found.values())))
-    return markdown(["group", *found], [[subset, *(found[label][subset] for label in found)] for subset in subsets])
+def models() -> str:
+    """Return the differences of decisions of two models on the same questions."""
+    return gaps({"SmolLM2": _odds(PLAIN), "Qwen": _odds("qwen_decisions")})
 
 
-def changes() -> str:
-    """Return how far a prompt and tuning change each difference, paired by template."""
-    plain = _odds(PLAIN)
-    names = [label for label, name in DECIDERS.items() if name in ("fair", "tuned") and (RECORDS / name).is_dir()]
-    found = {label: dict(_gaps(_odds(DECIDERS[label]) - plain)) for label in names}
-    return markdown(["group", *names], [[one, *(found[label][one] for label in names)] for one in found[names[0]]])
+def asked() -> str:
+    """Return the differences of decisions without a prompt before the questions, with one, and with another."""
+    return gaps({"no prompt": _odds(PLAIN), "asked to be fair": _odds(FAIR), "another prompt": _odds(OTHER)})
+
+
+def changed() -> str:
+    """Return how far a prompt changes each difference, paired by template."""
+    plain, fair, other = map(_odds, (PLAIN, FAIR, OTHER))
+    return gaps({"fair less none": fair - plain, "other less none": other - plain, "fair less other": fair - other})
+
+
+def gaps(odds: Mapping[str, Array]) -> str:
+    """Return a table of differences between groups, a column for each array of log-odds."""
+    found = {label: dict(_gaps(values)) for label, values in odds.items()}
+    groups = next(iter(found.values()))
+    return markdown(["group", *found], [[group, *(found[label][group] for label in found)] for group in groups])
+
+
+def fair_texts() -> str:
+    """Return the readings of counterfactual texts without and with a prompt that asks for fairness."""
+    rows = []
+    for label, name in (("no prompt", PLAIN), ("asked to be fair", FAIR)):
+        rows += [[label, *row] for row in _differences(name, "counterfactual", "counterfactual@system")]
+    return markdown(["prompt", *COLUMNS], rows)
+
+
+def spent() -> str:
+    """Return what Qwen's server was asked, by kind of question."""
+    stages = json.loads((RECORDS / "qwen_spent.json").read_text(encoding="utf-8"))
+    rows = [
+        [
+            KINDS[kind],
+            f"{one['calls']:,}",
+            f"{one['prompt_tokens']:,}",
+            f"{one['completion_tokens']:,}",
+            f"{one['seconds'] / 3600:.2f}",
+        ]
+        for kind, one in stages.items()
+    ]
+    return markdown(["kind of request", "requests", "tokens of prompts", "tokens written", "hours"], rows)
 
 
 def _odds(name: str) -> Array:
@@ -103,4 +150,17 @@ def _gaps(odds: Array) -> Iterator[tuple[str, str]]:
             yield subset, f"{value:+.3f} [{low:+.3f}, {high:+.3f}]; {smallest:.3f}"
 
 
-PAGES = {"docs/writing.md": {"smollm2": smollm2, "decisions": decisions, "texts": texts, "audit": audit}}
+PAGES = {
+    "docs/writing.md": {
+        "smollm2": smollm2,
+        "decisions": decisions,
+        "texts": texts,
+        "audit": audit,
+        "asked": asked,
+        "changed": changed,
+        "fair_texts": fair_texts,
+        "spent": spent,
+        "models": models,
+        "qwen_bbq": qwen_bbq,
+    }
+}
