@@ -36,6 +36,11 @@ def qwen_bbq() -> str:
     return over_all("qwen_bbq_chat")
 
 
+def qwen_refusals() -> str:
+    """Return the differences between groups in Qwen's refusals."""
+    return markdown(COLUMNS, list(_differences("qwen_refusals", "refusals")))
+
+
 def over_all(*names: str) -> str:
     """Return the readings of records over all categories."""
     rows = [
@@ -113,7 +118,7 @@ def fair_texts() -> str:
 
 def spent() -> str:
     """Return what Qwen's server was asked, by kind of question."""
-    stages = json.loads((RECORDS / "qwen_spent.json").read_text(encoding="utf-8"))
+    stages = json.loads((RECORDS / "qwen_spent.json").read_text(encoding="utf-8"))["stages"]
     rows = [
         [
             KINDS[kind],
@@ -162,5 +167,6 @@ PAGES = {
         "spent": spent,
         "models": models,
         "qwen_bbq": qwen_bbq,
+        "qwen_refusals": qwen_refusals,
     }
 }
