@@ -32,7 +32,7 @@ from fairlab.types import EMBEDDINGS, LIKELIHOODS, TEXTS, CannotScore, Count, Fa
 
 T = TypeVar("T")
 LEDGER = "outputs/llm_ledger.sqlite"
-STARTS = (DOCUMENT, CHAT_TURN + DOCUMENT)  # texts that servers may read as a start token, in the order tried
+STARTS = (DOCUMENT, CHAT_TURN + DOCUMENT, DOCUMENT + CHAT_TURN)  # read as start tokens by servers; in the order tried
 SAME = 0.05  # largest difference of a model's values to recorded ones, relative to their size
 
 
@@ -269,17 +269,17 @@ class RemoteScorer:
     def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
         """Return the log-likelihood of each second text given the first.
 
-        A pair is read as one text. Its continuation begins at the first token that the context alone does not have.
+        A pair is read as one text. Its continuation begins at the first token that the context alone does not have. A
+        context is asked right before its continuations, so that a server computes their common beginning once.
 
         Raises:
             CannotScore: If the server does not answer.
         """
         del progress
         start = self.start or ""
-        whole = self._each([context + continuation for context, continuation in pairs], start)
-        contexts = self._each([context for context, _ in pairs], start)
+        found = self._each([text for context, more in pairs for text in (context, context + more)], start)
         values = []
-        for both, context in zip(whole, contexts, strict=True):
+        for context, both in zip(found[::2], found[1::2], strict=True):
             same = [one == other for one, other in zip(both.tokens, context.tokens, strict=False)]
             values.append(both.log_probabilities[max(1, (*same, False).index(False)) :])
         return _sums(values, self.llm.name)

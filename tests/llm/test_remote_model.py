@@ -1,6 +1,8 @@
 """Models behind a server: the readings of the same weights at hand, and servers that lack or break something."""
 
+import copy
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +16,8 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import continuations
 from fairlab.evaluate import rehearse_evaluation
 from fairlab.llm.ledger import Ledger
-from fairlab.llm.remote_model import load_remote
+from fairlab.llm.remote_model import RemoteScorer, load_remote
+from fairlab.llm.text_endpoints import PromptTokens
 from fairlab.run.config.schema import refuse_missing
 from fairlab.run.planned import print_plan
 from fairlab.types import CannotScore, FairlabError
@@ -69,6 +72,32 @@ def test_a_pace_is_kept_by_embeddings(tiny, ledger_path):
         paced = fairlab.load(f"{stub.url}#m", ledger=str(ledger_path), tokens_per_minute=30000)
     assert paced.encode.llm.pace.limit == 30000
     assert paced.encode.llm.pace.reserved
+
+
+def test_the_start_of_a_turn_follows_a_start_token_that_a_server_leaves_out(byte_tokenizer, causal, ledger_path):
+    tokenizer = copy.deepcopy(byte_tokenizer)
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_start|>"]})
+    model = copy.deepcopy(causal.model)
+    model.resize_token_embeddings(len(tokenizer))
+    turned = Backbone(model, tokenizer, pooling="mean", max_length=512, normalize=False)
+    with Stub(TextServer(turned, dialect="llama.cpp")) as stub:
+        found = served(stub, ledger_path).scorer
+        remote = found.continuation_log_likelihoods(PAIRS)
+    assert found.start == "<|endoftext|><|im_start|>"
+    own = CausalLM(turned).continuation_log_likelihoods([("<|im_start|>" + context, more) for context, more in PAIRS])
+    assert np.allclose(remote.sums, own.sums, atol=1e-4)
+
+
+def test_a_context_is_asked_right_before_its_continuations():
+    asked = []
+    scorer = RemoteScorer(llm=SimpleNamespace(name="m"))
+    scorer.start = ""
+    scorer._tokens = lambda texts: (
+        asked.extend(texts) or [PromptTokens(list(text), [-1.0] * len(text)) for text in texts]
+    )
+    found = scorer.continuation_log_likelihoods([("ab", "c"), ("ab", "de"), ("x", "y")])
+    assert asked == ["ab", "abc", "abde", "x", "xy"]
+    assert found.sums.tolist() == [-1.0, -2.0, -1.0]
 
 
 def test_values_of_other_tokens_are_refused(causal, ledger_path):
