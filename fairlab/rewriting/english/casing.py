@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -169,6 +169,20 @@ def _sentence_case(text: str) -> str:
     for start, longer in _longer_names_in(text):
         letters[start : start + len(longer)] = longer
     return "".join(letters)
+
+
+def may_gain_capitals(text: str, words: Container[str]) -> bool:
+    """Return whether one of some words may get a capital in a text of small letters: a name or title, or after one."""
+    known = capitalised()
+    for match in _WORD.finditer(text):
+        word, start = match[0], match.start()
+        if word in known and word != "i" and (word in _TITLES or _is_name(word, text, match.end())):
+            return True
+        if word in words and (
+            start < 2 or text[start - 1] != " " or not (text[start - 2].isalnum() or text[start - 2] == ",")
+        ):
+            return True  # at the start of a sentence, perhaps
+    return False
 
 
 def _longer_names_in(text: str) -> Iterator[tuple[int, str]]:

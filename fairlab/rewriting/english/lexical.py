@@ -10,15 +10,16 @@ from collections.abc import Callable, Mapping
 from itertools import compress
 
 from fairlab.rewriting.english.agreement import article, possessive
-from fairlab.rewriting.english.casing import may_be_read_in_another_case, read_cased
+from fairlab.rewriting.english.casing import may_be_read_in_another_case, may_gain_capitals, read_cased
+from fairlab.rewriting.english.coordinated import CoordinatedPieces
 from fairlab.rewriting.english.edits import recase
 from fairlab.rewriting.english.given_names import (
     BEFORE_FIRST_NAMES,
     SAYING,
-    Neighbours,
     is_double_name,
     is_first_name,
     is_plainly_first_name,
+    piece_neighbours,
     whole_name,
     without_role,
 )
@@ -35,7 +36,7 @@ from fairlab.rewriting.english.lexical_agreement import MODALS, agree
 from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.rewriting.english.pieces import piece_spans, split_words, with_gaps
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED, case_by_neighbours
-from fairlab.rewriting.english.protected import protected_spans
+from fairlab.rewriting.english.protected import is_in_name_of_thing, protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import fold
@@ -102,7 +103,8 @@ class LexicalRules:
             idle = changing.isdisjoint(words)
         if idle and not may_join_words(text):
             return text
-        if text.islower() and text.isascii() and self.capitalised.isdisjoint(words) and is_plain(text):
+        small = text.islower() and text.isascii() and is_plain(text)
+        if small and (self.capitalised.isdisjoint(words) or not may_gain_capitals(text, self.capitalised)):
             return self._run_read(text, words, None, table, target, source).lower()
         bare = is_bare(text)
         if (bare or is_plain(text)) and not may_be_read_in_another_case(text):
@@ -162,6 +164,7 @@ class _Work:
     def __init__(self, rules: LexicalRules, pieces: list[str], target: str, source: str | None = None) -> None:
         self.rules, self.pieces, self.target, self.source = rules, pieces, target, source
         self.taken: TextWords | None = None  # words that no new name may equal; collected at the first name
+        self.coordinated = CoordinatedPieces(rules.vocabulary.senses, pieces)
 
     def word(self, place: int) -> str:
         """Return the word at an even index, or the separator at an odd one; an empty string beyond the ends."""
@@ -190,8 +193,8 @@ class _Work:
 
     def turn(self, place: int, action: Action) -> None:
         """Apply one change if the word is used in the relevant sense."""
-        kind = action.kind
-        if place and is_part_of_age(self.pieces[place], self.pieces[place - 2]):
+        kind, pieces = action.kind, self.pieces
+        if (place and is_part_of_age(pieces[place], pieces[place - 2])) or is_in_name_of_thing(pieces, place):
             return
         if kind.startswith("longer"):
             if self._turn_longer(place):
@@ -199,13 +202,15 @@ class _Work:
             kind = kind.removeprefix("longer").strip()
         if not kind or kind == "same":
             return
-        pieces = self.pieces
         if (place and pieces[place - 1] in _JOINING) or (place < len(pieces) - 1 and pieces[place + 1] in _JOINING):
             joined = kind == "name" and self._joined_name(place)
             if not joined and self.in_compound(place):
                 return
         if kind == "name":
             self._turn_name(place, action)
+        elif action.several and (sense := self._shown_sense(place, action.sense.attribute)) and sense.entry:
+            new = self.rules.vocabulary.form(sense.entry, self._goal(sense.attribute))
+            self._put(place, place, recase(pieces[place], self.rules.vocabulary.listed(sense), new))
         elif kind == "plain":
             pieces[place] = action.new
         elif kind == "ambiguous":
@@ -214,10 +219,19 @@ class _Work:
             agree(pieces, place, third_person=action.sense.attribute != NEUTRAL)
             pieces[place] = action.new
         elif kind == "title":
-            if action.new not in ("Dame", "Sir") or self.beside(place).precedes_name:
+            if action.new not in ("Dame", "Sir") or piece_neighbours(self.pieces, place).precedes_name:
                 pieces[place] = action.new
         elif self._stands(place, action.sense):
             self._put(place, place, self._in_context(place, action))
+
+    def _shown_sense(self, place: int, attribute: str) -> Sense | None:
+        """Return the sense of a noun or title that is coordinated or a title before a name; None of others."""
+        last = self.coordinated.last(place, attribute)
+        return self.coordinated.sense(place, attribute, titled=piece_neighbours(self.pieces, last).precedes_name)
+
+    def _goal(self, attribute: str) -> str:
+        """Return the target, or the attribute that one is exchanged for."""
+        return self.target or next(one for one in self.rules.vocabulary.lexicon.attributes if one != attribute)
 
     def _in_context(self, place: int, action: Action) -> str:
         """Return the new form; for an entry with neutral forms by context, the one that fits the following word."""
@@ -250,7 +264,7 @@ class _Work:
         if longer is None:
             return False
         last, sense = longer
-        target = self.target or next(a for a in vocabulary.lexicon.attributes if a != sense.attribute)
+        target = self._goal(sense.attribute)
         if sense.attribute in (target, NEUTRAL) or self.source not in (None, sense.attribute):
             return True
         found = "".join(self.pieces[place : last + 1])
@@ -294,7 +308,7 @@ class _Work:
         found, vocabulary = self.pieces[place], self.rules.vocabulary
         if self.taken is None:
             self.taken = TextWords(self.pieces)
-        target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
+        target = self._goal(action.sense.attribute)
         taken = self.taken if action.sense.entry is None else ()  # a row of the lexicon is reversible
         new = vocabulary.name(found, action.sense, target, taken)
         second = self.word(place + 2) if self.gap(place + 1) == " " else ""
@@ -303,7 +317,7 @@ class _Work:
 
     def _is_first_name(self, place: int, action: Action) -> bool:
         """Return whether a listed name is a first name here."""
-        beside, vocabulary = self.beside(place), self.rules.vocabulary
+        beside, vocabulary = piece_neighbours(self.pieces, place), self.rules.vocabulary
         plainly = None if "-" in self.pieces[place] else is_plainly_first_name(beside, other_sense=action.other_sense)
         if plainly is not None:
             return plainly
@@ -322,23 +336,12 @@ class _Work:
         named = any(sense.pos == "name" for sense in self.rules.vocabulary.senses.get(word.casefold(), []))
         return named or word.casefold() in BEFORE_FIRST_NAMES
 
-    def beside(self, place: int) -> Neighbours:
-        """Return the words before and after an index."""
-        pieces = self.pieces
-        before, gap_before = pieces[place - 2 : place] if place else ("", "")
-        if not gap_before and place > 3:  # empty: a part of a name that has been joined to it
-            before, gap_before = pieces[place - 4 : place - 2]
-        gap_after, after = pieces[place + 1 : place + 3] if place + 2 < len(pieces) else ("", "")
-        if not gap_after and place + 4 < len(pieces):
-            gap_after, after = pieces[place + 3 : place + 5]
-        return Neighbours(before, gap_before, after, gap_after)
-
     def _stands(self, place: int, sense: Sense) -> bool:
         """Return whether a noun or adjective is used in the relevant sense here."""
         found = self.pieces[place]
         other = self.rules.vocabulary.lexicon.polysemous.get(found.casefold())
         if found[:1].isupper() and found[1:].islower():
-            beside = self.beside(place)
+            beside = piece_neighbours(self.pieces, place)
             if beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name):
                 return False
             if other == "deity":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from fairlab.rewriting.english.edits import BETWEEN_ALTERNATIVES, recase
@@ -22,6 +22,7 @@ class Action(NamedTuple):
     sense: Sense
     neutral: bool = False  # a neutral form of one word that is converted back to an attribute
     other_sense: bool = False  # a first name that is something else more often
+    several: bool = False  # a noun or title of several entries, of which a neighbour shows the one that is meant
 
 
 class Actions:
@@ -54,7 +55,12 @@ class Actions:
                     kind = f"longer {action.kind}" if term in self.longer else action.kind
                     known = self.vocabulary.names.get(term) if sense.pos == "name" else None
                     other = bool(known and known.other_sense)
-                    table[surface] = action._replace(kind=kind, neutral=sense.attribute == NEUTRAL, other_sense=other)
+                    table[surface] = action._replace(
+                        kind=kind,
+                        neutral=sense.attribute == NEUTRAL,
+                        other_sense=other,
+                        several=sense.pos in ("noun", "title") and len(_nouns(senses, sense.attribute)) > 1,
+                    )
         return table
 
     def _action(self, surface: str, sense: Sense, target: str) -> Action | None:
@@ -86,6 +92,11 @@ class Actions:
                 new = match_case(surface, self.vocabulary.form(row, target))
                 return Action("subject" if changes_number else "plain", new, sense)
         return None
+
+
+def _nouns(senses: Iterable[Sense], attribute: str) -> list[Sense]:
+    """Return the senses in which a word is a noun or title of an attribute."""
+    return [one for one in senses if one.attribute == attribute and one.pos in ("noun", "title")]
 
 
 class WithAccents:
