@@ -6,7 +6,7 @@ shows a verb, and words with another sense change only if a neighbour shows the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, KeysView, Mapping
 from itertools import compress
 
 from fairlab.rewriting.english.agreement import article, possessive
@@ -20,7 +20,6 @@ from fairlab.rewriting.english.given_names import (
     is_first_name,
     is_plainly_first_name,
     piece_neighbours,
-    whole_name,
     without_role,
 )
 from fairlab.rewriting.english.lexical_actions import (
@@ -29,6 +28,7 @@ from fairlab.rewriting.english.lexical_actions import (
     TextWords,
     WithAccents,
     join_alternatives,
+    join_name,
     longer_terms,
     say_alternatives_once,
 )
@@ -36,7 +36,7 @@ from fairlab.rewriting.english.lexical_agreement import MODALS, agree
 from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.rewriting.english.pieces import piece_spans, split_words, with_gaps
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED, case_by_neighbours
-from fairlab.rewriting.english.protected import is_in_name_of_thing, protected_spans
+from fairlab.rewriting.english.protected import is_within_thing_name, protected_spans, things_by_word
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.cleaning import PARAGRAPH
 from fairlab.text.folding import fold
@@ -44,7 +44,7 @@ from fairlab.text.view import Edit, View, is_bare, is_plain, may_join_words
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, is_part_of_age, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
-_Table = tuple[dict[str, Action], frozenset[str]]  # actions by word, and the words that change
+_Table = tuple[dict[str, Action], KeysView[str]]  # actions by word, and the words that change
 _BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
 _JOINING = frozenset("-'’")
 _ARTICLES = frozenset(("a", "an", "A", "An"))
@@ -66,14 +66,11 @@ class LexicalRules:
         self.tables: dict[tuple[str, str | None], _Table] = {}
         self.longer = longer_terms(vocabulary)
         self.actions = Actions(vocabulary, self.longer, swap_names=swap_names)
+        self.things = things_by_word()
         self.folded = frozenset(word_pieces(term)[0] for term in vocabulary.senses)
         # Words in small letters that may need a capital in order to be rewritten.
-        self.capitalised = {
-            piece
-            for term, senses in vocabulary.senses.items()
-            if any(sense.pos in ("name", "title") for sense in senses)
-            for piece in word_pieces(term)
-        }
+        capital = (term for term, senses in vocabulary.senses.items() if {s.pos for s in senses} & {"name", "title"})
+        self.capitalised = {piece for term in capital for piece in word_pieces(term)}
 
     def rewrite(self, text: str, target: str, source: str | None = None) -> str:
         """Return ``text`` with all mentions, or those of the attribute ``source``, rewritten to ``target``."""
@@ -90,7 +87,9 @@ class LexicalRules:
     def _table(self, target: str, source: str | None, goal: Callable[[str], str]) -> _Table:
         """Return the actions towards a target and the words that change, and keep them for the next text."""
         actions = self.actions.table(goal)
-        changing = frozenset(word for word, action in actions.items() if action.kind != "same")
+        changing = {
+            word: None for word, action in actions.items() if action.kind != "same"
+        }.keys()  # smaller than a set
         self.tables[target, source] = actions, changing
         return actions, changing
 
@@ -164,7 +163,7 @@ class _Work:
     def __init__(self, rules: LexicalRules, pieces: list[str], target: str, source: str | None = None) -> None:
         self.rules, self.pieces, self.target, self.source = rules, pieces, target, source
         self.taken: TextWords | None = None  # words that no new name may equal; collected at the first name
-        self.coordinated = CoordinatedPieces(rules.vocabulary.senses, pieces)
+        self.coordinated: CoordinatedPieces | None = None  # made at the first word of several senses
 
     def word(self, place: int) -> str:
         """Return the word at an even index, or the separator at an odd one; an empty string beyond the ends."""
@@ -194,7 +193,9 @@ class _Work:
     def turn(self, place: int, action: Action) -> None:
         """Apply one change if the word is used in the relevant sense."""
         kind, pieces = action.kind, self.pieces
-        if (place and is_part_of_age(pieces[place], pieces[place - 2])) or is_in_name_of_thing(pieces, place):
+        if place and is_part_of_age(pieces[place], pieces[place - 2]):
+            return
+        if pieces[place] in self.rules.things and is_within_thing_name(pieces, place):
             return
         if kind.startswith("longer"):
             if self._turn_longer(place):
@@ -203,14 +204,15 @@ class _Work:
         if not kind or kind == "same":
             return
         if (place and pieces[place - 1] in _JOINING) or (place < len(pieces) - 1 and pieces[place + 1] in _JOINING):
-            joined = kind == "name" and self._joined_name(place)
+            joined = kind == "name" and join_name(pieces, place)
             if not joined and self.in_compound(place):
                 return
         if kind == "name":
             self._turn_name(place, action)
-        elif action.several and (sense := self._shown_sense(place, action.sense.attribute)) and sense.entry:
-            new = self.rules.vocabulary.form(sense.entry, self._goal(sense.attribute))
-            self._put(place, place, recase(pieces[place], self.rules.vocabulary.listed(sense), new))
+        elif pieces[place] in self.rules.actions.several and (
+            sense := self._shown_sense(place, action.sense.attribute)
+        ):
+            self._put(place, place, self._form_of(place, sense))
         elif kind == "plain":
             pieces[place] = action.new
         elif kind == "ambiguous":
@@ -226,8 +228,16 @@ class _Work:
 
     def _shown_sense(self, place: int, attribute: str) -> Sense | None:
         """Return the sense of a noun or title that is coordinated or a title before a name; None of others."""
+        self.coordinated = self.coordinated or CoordinatedPieces(self.rules.vocabulary.senses, self.pieces)
         last = self.coordinated.last(place, attribute)
         return self.coordinated.sense(place, attribute, titled=piece_neighbours(self.pieces, last).precedes_name)
+
+    def _form_of(self, place: int, sense: Sense) -> str:
+        """Return the target's form of a word in a sense that has an entry."""
+        vocabulary = self.rules.vocabulary
+        assert sense.entry is not None
+        new = vocabulary.form(sense.entry, self._goal(sense.attribute))
+        return recase(self.pieces[place], vocabulary.listed(sense), new)
 
     def _goal(self, attribute: str) -> str:
         """Return the target, or the attribute that one is exchanged for."""
@@ -286,21 +296,6 @@ class _Work:
             ):
                 return place + 2 * len(words) - 2, self.rules.vocabulary.senses[term][0]
         return None
-
-    def _joined_name(self, place: int) -> bool:
-        """Merge a hyphenated first name, *Mary-Jane*, into one word; return whether there is one."""
-        begin = max(0, place - 2)
-        text = "".join(self.pieces[begin : place + 3])
-        start = len("".join(self.pieces[begin:place]))
-        first, last = whole_name(text, start, start + len(self.pieces[place]))
-        before, after = first < start, last > start + len(self.pieces[place])
-        if before:
-            self.pieces[place] = "".join(self.pieces[place - 2 : place + 1])
-            self.pieces[place - 2 : place] = ["", ""]
-        if after:
-            self.pieces[place] += "".join(self.pieces[place + 1 : place + 3])
-            self.pieces[place + 1 : place + 3] = ["", ""]
-        return before or after
 
     def _turn_name(self, place: int, action: Action) -> None:
         if not self._is_first_name(place, action):

@@ -71,7 +71,7 @@ def _is_title(quoted: str) -> bool:
     return all(word[:1].isupper() or word[:1].isdigit() or word in _SMALL_WORDS for word in words)
 
 
-def is_in_name_of_thing(pieces: list[str], place: int) -> bool:
+def is_within_thing_name(pieces: list[str], place: int) -> bool:
     """Return whether a word is part of the name of a firm, brand, place or work: *Ray Ban*.
 
     Args:
@@ -80,12 +80,12 @@ def is_in_name_of_thing(pieces: list[str], place: int) -> bool:
     """
     return any(
         start <= place and pieces[place - start : place - start + len(name)] == name
-        for name, start in _things_by_word().get(pieces[place], ())
+        for name, start in things_by_word().get(pieces[place], ())
     )
 
 
 @cache
-def _things_by_word() -> dict[str, list[tuple[list[str], int]]]:
+def things_by_word() -> dict[str, list[tuple[list[str], int]]]:
     """Return, by word, the names that are not people's and contain it: their pieces, and the word's place in them."""
     found: dict[str, list[tuple[list[str], int]]] = {}
     for name in load_not_people():

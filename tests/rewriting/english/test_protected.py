@@ -1,7 +1,7 @@
 import pytest
 
 from fairlab.rewriting.english.pieces import split_words, with_gaps
-from fairlab.rewriting.english.protected import is_in_name_of_thing, protected_spans
+from fairlab.rewriting.english.protected import is_within_thing_name, protected_spans
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,6 @@ def test_all_quotations():
 def test_names_of_things_in_pieces():
     text = "Ray wore his Ray Ban by Ben & Jerry's, Ben and Ban."
     pieces = with_gaps(text, split_words(text))
-    found = [place for place in range(0, len(pieces), 2) if is_in_name_of_thing(pieces, place)]
+    found = [place for place in range(0, len(pieces), 2) if is_within_thing_name(pieces, place)]
     assert "".join(pieces[found[0] : found[1] + 1]) == "Ray Ban"
     assert [pieces[place] for place in found] == ["Ray", "Ban", "Ben", "Jerry"]
