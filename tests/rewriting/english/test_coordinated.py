@@ -5,6 +5,7 @@ from typing import Literal
 import pytest
 
 from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.rules import RuleRewriter
 
 CASES = [
@@ -40,3 +41,7 @@ def test_words_beside_each_other_are_exchanged(mode: Literal["syntax", "lexical"
     texts = ["Lord and Lady Grantham left.", "Mr. and Mrs. Smith came.", "my lord/lady"]
     made = RuleRewriter(load_lexicon("gender"), mode=mode).swap_all(texts)
     assert made == ["Lady and Lord Grantham left.", "Mrs. and Mr. Smith came.", "my lady/lord"]
+
+
+def test_miss_in_small_letters_is_a_title_only_before_a_name() -> None:
+    assert read_cased("it was hit and miss for miss marple .").text == "It was hit and miss for Miss Marple ."
