@@ -169,9 +169,11 @@ def former_shares(*, uses: bool) -> str:
 
 
 def new_name_uses() -> str:
-    """Uses of first names without counts that were read, and what they are."""
+    """Return what the uses of first names without counts that were read are, with their shares."""
     read = Counter(row["verdict"] for row in read_sheet(NEW_NAMES))
-    return markdown(["read as", "share"], [[kind, _share(share(number, read.total()))] for kind, number in read.items()])
+    return markdown(
+        ["read as", "share"], [[kind, _share(share(number, read.total()))] for kind, number in read.items()]
+    )
 
 
 def name_recall() -> str:
