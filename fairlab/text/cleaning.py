@@ -108,6 +108,8 @@ _EMPHASIS = re.compile(
     r"|(?<!\w)(~~)(?=\S)(?:[^~\n]{1,400}?)(?<=\S)(\5)(?!\w)"
 )
 _LINK = re.compile(r"(!?\[)[^\[\]\n]{1,400}(\]\([^()\s]{1,2000}\))")
+# Patterns of marks around words, each with signs of which every match has one.
+_MARKS = ((_EMPHASIS, "*_~"), (_LINK, "["), (_WIKI, ("''", "[[")), (_QUOTED_LETTER, "["))
 
 # Both pronouns in one word, written with a slash, and both nouns, with the ending in brackets.
 _BOTH = re.compile(
@@ -117,6 +119,7 @@ _BOTH = re.compile(
     r"|(?P<ending>[a-z]{3,}\((?:ess|ss|ine)(?:es)?\)))(?!\w)",
     re.IGNORECASE,
 )
+_MAY_BE_BOTH = re.compile(r"/|[(\[][eEhHiIsSwW]")  # part of every match of the pattern before
 _ALTERNATIVE = re.compile(
     r"\b(?:s?he|him|hers?|his|himself|herself)(\s?/\s?)(?=(?:s?he|him|hers?|his|himself|herself)\b)", re.IGNORECASE
 )
@@ -140,11 +143,8 @@ _GLUE = re.compile(
     r"|(?<=[^\W\d_]{2})(?=[(\[{]\w)|(?<=\w[!?;)\]}\"])(?=[^\W\d_]{2})|(?<=[.,!?])(?=\[)|(?<=\w\w\.)(?=[A-Z][a-z])"
     r"|(?<=[^\w\s]--)(?=\w)"
 )
-# Faster check: without a match, no blank is missing.
-_MAY_GLUE = re.compile(
-    r"[\\^|~=+%$§¶†‡©·•(\[{!?;)\]}\"*.,-](?:(?<=[\\^|~=+%$§¶†‡©·•])|(?<=-)|(?<=[(\[{])\w"
-    r"|(?<=[!?;)\]}\"])[^\W\d_]|(?<=\.)[A-Z]|(?<=[.,!?])\[)"
-)
+# Signs next to which a blank may be missing.
+_MAY_GLUE = re.compile(r"[\\^|~=+%$§¶†‡©·•(\[{!?;)\]}\"-]|\.(?=[A-Z\[])|,(?=\[)")
 _ADDRESS = re.compile(r"\S*(?:://|www\.)\S*|[\w.+-]+@[\w.-]+|`[^`]*`|\S+\.\w+/\S*")
 
 
@@ -204,27 +204,30 @@ def clean(text: str) -> tuple[str, array[int], array[int]]:
         draft.replace(_TAG, lambda match: _BREAKS.get(match[1].lower(), ""))
     if not draft.text.isascii():
         _clean_letters(draft)
-    draft.replace(_CONTROL, " ")
-    draft.change((*match.span(match.lastindex or 0), "") for match in _INITIAL.finditer(draft.text))
-    if "\t" in draft.text or re.search(r"^\d[\d.%]*[,;]", draft.text, re.MULTILINE):
+    if not (draft.text.isascii() and draft.text.isprintable()):
+        draft.replace(_CONTROL, " ")
+    if not draft.text.isprintable() or draft.text[:1] in "hHsS":
+        draft.change((*match.span(match.lastindex or 0), "") for match in _INITIAL.finditer(draft.text))
+    if "\t" in draft.text or (
+        (draft.text[:1].isdigit() or not draft.text.isprintable())
+        and re.search(r"^\d[\d.%]*[,;]", draft.text, re.MULTILINE)
+    ):
         draft.change((*match.span(match.lastindex or 0), PARAGRAPH) for match in _CELL.finditer(draft.text))
     if "#" in draft.text:
         draft.replace(_TAGS, PARAGRAPH)
-    if _LINE_END.search(draft.text) or draft.text[:1] in "->*+#•–— \t":
+    if draft.text[:1] in "->*+#•–— \t" or (not draft.text.isprintable() and _LINE_END.search(draft.text)):
         draft.change(list(_line_starts(draft.text)))
         draft.change(_joined(match) for match in _HYPHENATED.finditer(draft.text))
     if "[" in draft.text:
         draft.replace(_FOOTNOTE, "")
         draft.change(_bracketed(draft.text))
-    if any(sign in draft.text for sign in ("*", "_", "~", "[", "†", "‡", "''")):
-        for pattern in (_EMPHASIS, _LINK, _WIKI, _QUOTED_LETTER):
-            draft.change(_marks(pattern, draft.text))
-        draft.replace(_STAR, "")
-        draft.replace(_TEX_TIE, " ")
-    if any(sign in draft.text for sign in "/(["):
+    _clean_marks(draft)
+    if _MAY_BE_BOTH.search(draft.text):
         draft.replace(_BOTH, _both)
-        draft.change((*match.span(1), "/") for match in _ALTERNATIVE.finditer(draft.text))
-    draft.replace(_SPACE, lambda match: _space(match, len(draft.text)))
+        if "/" in draft.text:
+            draft.change((*match.span(1), "/") for match in _ALTERNATIVE.finditer(draft.text))
+    if not draft.text.isprintable() or "  " in draft.text or draft.text.strip(" ") != draft.text:
+        draft.replace(_SPACE, lambda match: _space(match, len(draft.text)))
     draft.change(_parted(draft.text))
     return draft.text, draft.starts, draft.ends
 
@@ -236,7 +239,8 @@ def _parted(text: str) -> Iterator[Change]:
         if any(sign in text for sign in ("/", "www.", "@", "`"))
         else []
     )
-    for match in _GLUE.finditer(text) if _MAY_GLUE.search(text) else ():
+    places = dict.fromkeys(place for sign in _MAY_GLUE.finditer(text) for place in sign.span())
+    for match in filter(None, (_GLUE.match(text, place) for place in places)):
         if not any(start <= match.start() < end for start, end in kept):
             yield *match.span(), match[0] + " "
 
@@ -252,6 +256,17 @@ def _clean_letters(draft: Draft) -> None:
     draft.replace(_SIGN, lambda match: _SIGNS[match[0]])
     draft.replace(_VARIANT, lambda match: unicodedata.normalize("NFKC", match[0]))
     draft.replace(_NOTE, "")
+
+
+def _clean_marks(draft: Draft) -> None:
+    """Remove Markdown's and wikis' marks around words, stars beside words, and TeX's ties."""
+    for pattern, signs in _MARKS:
+        if any(sign in draft.text for sign in signs):
+            draft.change(_marks(pattern, draft.text))
+    if any(sign in draft.text for sign in "*†‡"):
+        draft.replace(_STAR, "")
+    if "~" in draft.text:
+        draft.replace(_TEX_TIE, " ")
 
 
 def _clean_code(draft: Draft) -> None:

@@ -136,6 +136,15 @@ def is_known(word: str) -> bool:
     return bool(getAllLemmas(word))
 
 
+@lru_cache(maxsize=20_000)
+def may_be_noun(word: str) -> bool:
+    """Return whether a word may be a noun: an English dictionary has it as one, or does not have it."""
+    from lemminflect import getAllLemmas
+
+    lemmas = getAllLemmas(word)
+    return not lemmas or "NOUN" in lemmas
+
+
 # Verbs whose past form is the same.
 _UNCHANGED_VERBS = frozenset("bet burst cast cost cut hit hurt let put quit read rid set shed shut spread".split())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -158,7 +158,7 @@ def _sentence_case(text: str) -> str:
         follows = gap == " " or (gap == ". " and (after_title or len(last) == 1))
         if not (follows or word in known or not word.isascii()):
             continue
-        title = word in _TITLES
+        title = _is_title(word, text, match.end())
         name = _is_name(word, text, match.end()) or (follows and _continues_name(word, text[match.end() :][:1]))
         if name or title or word == "i":
             places += range(start, match.end() if word in _NUMERALS else start + 1)
@@ -169,6 +169,20 @@ def _sentence_case(text: str) -> str:
     for start, longer in _longer_names_in(text):
         letters[start : start + len(longer)] = longer
     return "".join(letters)
+
+
+def may_gain_capitals(text: str, words: Container[str]) -> bool:
+    """Return whether one of some words may get a capital in a text of small letters: a name or title, or after one."""
+    known = capitalised()
+    for match in _WORD.finditer(text):
+        word, start = match[0], match.start()
+        if word in known and word != "i" and (_is_title(word, text, match.end()) or _is_name(word, text, match.end())):
+            return True
+        if word in words and (
+            start < 2 or text[start - 1] != " " or not (text[start - 2].isalnum() or text[start - 2] == ",")
+        ):
+            return True  # at the start of a sentence, perhaps
+    return False
 
 
 def _longer_names_in(text: str) -> Iterator[tuple[int, str]]:
@@ -198,6 +212,14 @@ def _longer_names() -> dict[str, list[str]]:
 def capitalised() -> frozenset[str]:
     """Return the words that may need a capital in a lower-case text."""
     return frozenset(load_names()) | _TITLES | {"i"}
+
+
+def _is_title(word: str, text: str, end: int) -> bool:
+    """Return whether a lower-case word is a title; *miss* must precede a name, unlike *hit and miss*."""
+    if word != "miss":
+        return word in _TITLES
+    following = _WORD.match(text, end + 1)
+    return following is not None and text[end] == " " and _is_surname(following[0])
 
 
 def _is_name(word: str, text: str, end: int) -> bool:

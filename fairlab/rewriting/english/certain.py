@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from fairlab.rewriting.english.mentions import ListedWord, Mention
+from fairlab.rewriting.english.mentions import Mention
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, certain_case
+from fairlab.rewriting.english.vocabulary import ListedWord
 from fairlab.types import NEUTRAL
 
 _BEFORE = re.compile(r"(?:^|[\s(\"“])$")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -137,6 +138,17 @@ def neighbours(text: str, start: int, end: int) -> Neighbours:
     if len(following) > 2 and following.isupper() and not text[start:end].isupper():
         following = following.lower()  # an acronym is not a surname: *Franklin ISBN*
     return Neighbours(before[1] if before else "", before[2] if before else "", following, gap)
+
+
+def piece_neighbours(pieces: Sequence[str], place: int) -> Neighbours:
+    """Return the words before and after one of the words of a text in pieces, at even places."""
+    before, gap_before = pieces[place - 2 : place] if place else ("", "")
+    if not gap_before and place > 3:  # empty: a part of a name that has been joined to it
+        before, gap_before = pieces[place - 4 : place - 2]
+    gap_after, after = pieces[place + 1 : place + 3] if place + 2 < len(pieces) else ("", "")
+    if not gap_after and place + 4 < len(pieces):
+        gap_after, after = pieces[place + 3 : place + 5]
+    return Neighbours(before, gap_before, after, gap_after)
 
 
 def _capitalised(word: str) -> bool:

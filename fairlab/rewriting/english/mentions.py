@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english import senses
 from fairlab.rewriting.english.ages import age_in_years, find_ages, whose_age
-from fairlab.rewriting.english.edits import BETWEEN_ALTERNATIVES
+from fairlab.rewriting.english.coordinated import coordinated_words, shared_entries
 from fairlab.rewriting.english.given_names import (
     BEFORE_FIRST_NAMES,
     Neighbours,
@@ -25,7 +24,7 @@ from fairlab.rewriting.english.people_judge import PeopleJudge
 from fairlab.rewriting.english.protected import not_people_pattern, protected_spans
 from fairlab.rewriting.english.syntax import Syntax
 from fairlab.rewriting.english.things import is_in_longer_name, is_named_with_capital, is_ruler_of, owns_capitalised
-from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
+from fairlab.rewriting.english.vocabulary import ListedWord, Sense, Vocabulary
 from fairlab.text.folding import fold
 from fairlab.text.words import WORD, Span, TermFinder, in_compound, word_pieces
 from fairlab.types import NEUTRAL, FairlabError
@@ -68,25 +67,6 @@ class Mention:
     token: Any
     returns: bool
     case: str = ""
-
-
-@dataclass(frozen=True)
-class ListedWord:
-    """Listed word that may be a mention, judged from the text alone.
-
-    Attributes:
-        start: Offset of its first character.
-        end: Offset after its last character.
-        word: Word as written in the text.
-        senses: Possible senses of the word in this context, one or more.
-        beside: Words before and after it.
-    """
-
-    start: int
-    end: int
-    word: str
-    senses: tuple[Sense, ...]
-    beside: Neighbours
 
 
 @dataclass(frozen=True)
@@ -216,6 +196,7 @@ class MentionFinder:
         found = list(self._ages(text, syntax))
         judge = self.judge
         judged = judge.people(text, judge.asked(self.listed(text))) if judge else frozenset()
+        shared = shared_entries(text, self.listed(text))
         for one in self.listed(text):
             token = syntax.last_token(one.start, one.end)
             if token is None:
@@ -224,29 +205,20 @@ class MentionFinder:
             beside = without_role(one.beside)
             if not (beside.follows_title or beside.follows_thing) and _follows_other_word(syntax, one.start):
                 beside = beside._replace(before="", gap_before="")
-            for sense in sorted(one.senses, key=lambda sense: _order(sense, token, syntax)):
+            told = shared.get(one.start, ())
+            for sense in sorted(one.senses, key=lambda sense: (_order(sense, token, syntax), sense.entry not in told)):
                 is_judged = judge is not None and judge.judges(sense)
                 if one.start in judged if is_judged else self._stands(one.word, sense, beside, token, syntax):
                     found.append(self._mention(one, sense, token))
                     break
         if judge is None:
-            found += self._other_alternatives(text, found, syntax)
+            known = {mention.start: mention.sense for mention in found}
+            for one, sense in coordinated_words(text, self.listed(text), known):
+                found.append(self._mention(one, sense, syntax.last_token(one.start, one.end)))
         else:
             attributes = judge.attributes(one.sense for one in found)
             found = [one for one in found if one.sense.attribute in attributes]
         return sorted(found, key=lambda mention: mention.start)
-
-    def _other_alternatives(self, text: str, found: Iterable[Mention], syntax: Syntax) -> Iterator[Mention]:
-        """Yield the words that are no mentions but alternatives to one that is: *Sir* in *Sir/Madam*."""
-        known = {mention.start: mention.sense for mention in found}
-        listed = self.listed(text)
-        for one, other in (*pairwise(listed), *pairwise(listed[::-1])):
-            told = known.get(other.start) if one.start not in known else None
-            between = text[min(one.end, other.end) : max(one.start, other.start)]
-            if told is not None and BETWEEN_ALTERNATIVES.fullmatch(between):
-                same = [some for some in one.senses if some.entry is told.entry]
-                alike = same or [some for some in one.senses if some.pos == told.pos == "title"]
-                yield from (self._mention(one, some, syntax.last_token(one.start, one.end)) for some in alike[:1])
 
     def doubtful(self, text: str, syntax: Syntax, mentions: Iterable[Mention]) -> list[Mention]:
         """Return capitalised listed words in names that are not mentions, such as a name mistaken for a work's.

@@ -120,6 +120,11 @@ def is_role(word: str) -> bool:
     return word in _PEOPLE
 
 
+def is_thing(word: str) -> bool:
+    """Return whether a case-folded word is listed as a thing or an animal, or ends like *everything*."""
+    return word in _THINGS or word in ANIMALS_AND_THINGS or word.endswith("thing")
+
+
 def is_private_person(word: str) -> bool:
     """Return whether a common noun names people who speak for themselves, not for a state, a firm or a team."""
     return word in _PRIVATE

@@ -71,6 +71,30 @@ def _is_title(quoted: str) -> bool:
     return all(word[:1].isupper() or word[:1].isdigit() or word in _SMALL_WORDS for word in words)
 
 
+def is_within_thing_name(pieces: list[str], place: int) -> bool:
+    """Return whether a word is part of the name of a firm, brand, place or work: *Ray Ban*.
+
+    Args:
+        pieces: Words of a text at even places, and the separators between them at odd ones.
+        place: Place of the word.
+    """
+    return any(
+        start <= place and pieces[place - start : place - start + len(name)] == name
+        for name, start in things_by_word().get(pieces[place], ())
+    )
+
+
+@cache
+def things_by_word() -> dict[str, list[tuple[list[str], int]]]:
+    """Return, by word, the names that are not people's and contain it: their pieces, and the word's place in them."""
+    found: dict[str, list[tuple[list[str], int]]] = {}
+    for name in load_not_people():
+        pieces = re.split(r"(\W+)", name.strip(string.punctuation))
+        for place in range(0, len(pieces), 2):
+            found.setdefault(pieces[place], []).append((pieces, place))
+    return found
+
+
 @cache
 def not_people_pattern() -> re.Pattern[str]:
     """Return the pattern of names that are not people's, longest first."""

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from fairlab.lexicons import Entry, Lexicon
 from fairlab.lexicons.names import Name, load_names
-from fairlab.rewriting.english.pronouns import CASES
+from fairlab.rewriting.english.agreement import may_be_noun
+from fairlab.rewriting.english.given_names import Neighbours
+from fairlab.rewriting.english.people import is_thing
+from fairlab.rewriting.english.pronouns import CASES, NOT_POSSESSED
 from fairlab.text.folding import fold
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -29,6 +32,25 @@ class Sense:
         return self.entry.pos if self.entry else "name"
 
 
+@dataclass(frozen=True)
+class ListedWord:
+    """Listed word that may be a mention, judged from the text alone.
+
+    Attributes:
+        start: Offset of its first character.
+        end: Offset after its last character.
+        word: Word as written in the text.
+        senses: Possible senses of the word in this context, one or more.
+        beside: Words before and after it.
+    """
+
+    start: int
+    end: int
+    word: str
+    senses: tuple[Sense, ...]
+    beside: Neighbours
+
+
 class Vocabulary:
     """Senses of every form of an axis, and their counterparts.
 
@@ -37,11 +59,17 @@ class Vocabulary:
         seed: Seed for choosing among equally suitable first names.
 
     Raises:
-        FairlabError: The lexicon has pronouns, but not one row for every case.
+        FairlabError: The lexicon has pronouns, but not one row for every case, or calls something else a person.
     """
 
     def __init__(self, lexicon: Lexicon, seed: int) -> None:
         self.lexicon, self.seed = lexicon, seed
+        for word in sorted(lexicon.people):
+            if word in NOT_POSSESSED or is_thing(word) or not may_be_noun(word):
+                raise FairlabError(
+                    f"the lexicon of '{lexicon.axis}' lists '{word}' in 'people', which is no noun for persons; "
+                    "remove it"
+                )
         self.columns = (NEUTRAL, *lexicon.attributes)
         self.senses: dict[str, list[Sense]] = {}
         self._pools: dict[tuple[str, str, str], list[str]] = {}

@@ -1,4 +1,5 @@
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -466,3 +467,22 @@ def test_a_capital_after_dear_is_an_address():
 )
 def test_a_past_verb_keeps_its_form(mode, text, right):
     assert RuleRewriter(load_lexicon("gender"), mode=mode)(text, "woman") == right
+
+
+@pytest.mark.parametrize("word", ["the", "she", "quickly", "everything", "butter", "dogs", "someone"])
+def test_a_lexicon_that_calls_something_else_a_person_is_refused(word):
+    lexicon = replace(GENDER, people=frozenset(("seamstress", word)))
+    with pytest.raises(FairlabError, match=f"lists '{word}' in 'people', which is no noun for persons; remove it"):
+        RuleRewriter(lexicon)
+
+
+def test_a_lexicon_may_name_ten_thousand_persons():
+    ends = [f"{first}{second}" for first in "bcdfgklmnprstvz" for second in "aeiou"]
+    people = frozenset([f"{one}{other}zx" for one in ends for other in ends] + ["barista", "podcaster", "nurse"])
+    assert RuleRewriter(replace(GENDER, people=people)).vocabulary.lexicon.people == people
+
+
+@BOTH
+def test_firms_and_brands_keep_their_names(rewriter):
+    assert rewriter("He wore his Ray Ban glasses.", "woman") == "She wore her Ray Ban glasses."
+    assert rewriter("he wore his ray ban glasses.", "woman") == "she wore her ray ban glasses."
