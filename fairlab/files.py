@@ -222,7 +222,7 @@ def inside(folder: Path, name: object, named_in: str) -> Path:
     """
     path = PurePosixPath(name) if isinstance(name, str) and "\\" not in name and not NO_NAME.search(name) else None
     if path is None or path.is_absolute() or ".." in path.parts or not path.parts:
-        raise FairlabError(f"{named_in} names {name!r}, which is no file inside of {folder}; do not use this folder")
+        raise FairlabError(f"{named_in} names {name!r}, which is not a file inside of {folder}; do not use this folder")
     if not is_below(folder / path, folder):
         raise FairlabError(f"{folder / path} is a link out of the folder; copy the file there if you trust it")
     return folder / path
@@ -236,7 +236,7 @@ def read_bounded(file: Path, most: int = MOST_BYTES) -> str:
             the bound, or is not UTF-8.
     """
     if not file.is_file():
-        raise FairlabError(f"{file} is no file; put a whole copy of it there")
+        raise FairlabError(f"{file} is not a file; put a whole copy of it there")
     try:
         with file.open("rb") as opened:
             content = opened.read(most + 1)
@@ -284,7 +284,7 @@ def read_record(file: Path) -> str:
         OSError: ``file`` cannot be read.
     """
     if not file.is_file():
-        raise ValueError("it is no file")
+        raise ValueError("it is not a file")
     if file.name != COMPACT:
         return file.read_text(encoding="utf-8")
     if file.stat().st_size > MOST_BYTES:

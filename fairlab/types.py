@@ -314,7 +314,7 @@ class Description:
             ValueError: the content is not of this form.
         """
         if not isinstance(content, dict):
-            raise ValueError("'described' is no object of names and values")
+            raise ValueError("'described' is not an object of names and values")
         found = {}
         for name, entry in content.items():
             what = f"the description of {name}"

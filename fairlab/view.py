@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
     first = chosen.folders[0]
     path = chosen.output or (first if first.is_dir() else first.parent) / "view.html"
     if not path.parent.is_dir():
-        raise FairlabError(f"{path.parent} is no folder; give --output a file in one that is there")
+        raise FairlabError(f"{path.parent} is not a folder; give --output a file in one that is there")
     write_whole(path, without_secrets(view_page(browser, served=False)))
     print_escaped(f"view: {path} ({len(browser.records)} runs)")
     if len(browser.records) > MOST_WHOLE:

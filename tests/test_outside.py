@@ -191,7 +191,7 @@ CLIMBING = ["../outside/secret", "/etc/passwd", "a/../../outside/secret", "..", 
 
 @pytest.mark.parametrize("name", CLIMBING)
 def test_no_name_in_a_file_leads_out_of_its_folder(tmp_path, name):
-    with pytest.raises(FairlabError, match="is no file inside of"):
+    with pytest.raises(FairlabError, match="is not a file inside of"):
         inside(tmp_path, name, "manifest.json")
 
 
@@ -218,7 +218,7 @@ def test_a_linked_shard_is_not_read(tmp_path, secret):
 
 @pytest.mark.parametrize("phase", ["..", "../../x", "a/../../../x"])
 def test_no_label_of_a_model_leads_out_of_a_run(tmp_path, phase):
-    with pytest.raises(FairlabError, match="is no file inside of"):
+    with pytest.raises(FairlabError, match="is not a file inside of"):
         items_file(tmp_path, phase, "cced")
 
 
@@ -454,7 +454,7 @@ def test_a_benchmark_of_any_name_names_no_file_elsewhere(tmp_path, name, refused
     if not refused:
         assert draws_file(tmp_path, "", name).is_relative_to(tmp_path / "items")
         return
-    with pytest.raises(FairlabError, match="which is no file inside of"):
+    with pytest.raises(FairlabError, match="which is not a file inside of"):
         draws_file(tmp_path, "", name)
 
 

@@ -271,7 +271,7 @@ TOLD = {"title": "t", "question": "q", "quantities": {"a": {"label": "l", "meani
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        ([], "'described' is no object of names and values"),
+        ([], "'described' is not an object of names and values"),
         ({"b": {"title": "t"}}, "the description of b has no 'question'"),
         ({"b": TOLD | {"title": 3}}, "'title' of the description of b is int, not str"),
         ({"b": TOLD | {"needs": []}}, "the description of b has 'needs', which"),

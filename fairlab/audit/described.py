@@ -14,14 +14,14 @@ _gap = partial(QuantityInfo, unit="points", ideal=0.0, low=0.0, high=100.0, fold
 _score = partial(QuantityInfo, unit="score")
 
 FLIPS = {
-    "flips": _percent("changed predictions", "predictions that change if a person in the text changes"),
+    "flips": _percent("changed predictions", "predictions that change if a person in the text is changed"),
     "control_flips": _percent(
         "changed predictions in the control",
         "predictions that change when the same number of words change but no person does; the model's instability",
     ),
     "excess_flips": _points(
         "changed predictions beyond the control",
-        "share of predictions that change with people, less the control's (0 is fair)",
+        "share of predictions that change with people, minus the share in the control (0 is fair)",
         ideal=0.0,
         headline=True,
     ),
@@ -35,7 +35,7 @@ FLIPS = {
         low=0.0,
     ),
     "excess_score_change": _points(
-        "change of probabilities beyond the control", "change with people, less the control's (0 is fair)", ideal=0.0
+        "change of probabilities beyond the control", "change with people, minus the control's (0 is fair)", ideal=0.0
     ),
     "mean_change": _score("change of the score", "mean absolute change of the score if a person changes", low=0.0),
     "control_mean_change": _score(
@@ -43,19 +43,19 @@ FLIPS = {
     ),
     "excess_mean_change": _score(
         "change of the score beyond the control",
-        "change with people, less the control's (0 is fair)",
+        "change with people, minus the control's (0 is fair)",
         ideal=0.0,
         headline=True,
     ),
     "shift": _points(
         "shift of the last label's probability",
-        "mean change from the first attribute to the second, less the control's (0 is fair)",
+        "mean change from the first attribute to the second, minus the control's (0 is fair)",
         ideal=0.0,
         headline=True,
     ),
     "score_shift": _score(
         "shift of the score",
-        "mean change from the first attribute to the second, less the control's (0 is fair)",
+        "mean change from the first attribute to the second, minus the control's (0 is fair)",
         ideal=0.0,
         headline=True,
     ),

@@ -24,7 +24,7 @@ EVEN = 0.5  # probability from which a label is predicted
 def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels: Sequence[str]) -> Array:
     """Return probabilities (N, L), or scores (N, 1); each distinct text is classified once.
 
-    One probability a text is that of the second of two labels.
+    One probability per text is that of the second of two labels.
 
     Raises:
         FairlabError: The model fails on a text, or gives no probabilities.
@@ -105,7 +105,7 @@ def _called(model: AnyClassifier, texts: Sequence[Fields], labels: Sequence[str]
 def _shaped(model: AnyClassifier, found: Array, n: int, labels: Sequence[str], kind: Kind) -> Array:
     outputs = found.reshape(len(found), -1) if found.ndim else found.reshape(1, 1)
     if len(outputs) != n:
-        raise FairlabError(f"{model.name} gives {len(outputs)} outputs for {n} texts; return one row a text")
+        raise FairlabError(f"{model.name} gives {len(outputs)} outputs for {n} texts; return one row per text")
     if kind == "score":
         wanted = 1
     else:
@@ -114,7 +114,7 @@ def _shaped(model: AnyClassifier, found: Array, n: int, labels: Sequence[str], k
             outputs = np.concatenate([1 - outputs, outputs], axis=1)
     if outputs.shape[1] != wanted:
         raise FairlabError(
-            f"{model.name} gives {outputs.shape[1]} outputs a text, and there are {wanted} labels "
+            f"{model.name} gives {outputs.shape[1]} outputs per text, and there are {wanted} labels "
             f"({', '.join(labels) or 'a score'}); give labels=[...] in the order of its outputs"
             f"{_or_scores(outputs, kind)}"
         )
@@ -135,7 +135,7 @@ def _checked(model: AnyClassifier, outputs: Array, texts: Sequence[Fields], kind
     if outputs.min() < -1e-6 or outputs.max() > 1 + 1e-6:
         raise FairlabError(
             f"{model.name} gives values from {outputs.min():.3g} to {outputs.max():.3g}, which are logits and not "
-            "probabilities; apply softmax (one label a text) or sigmoid (several)"
+            "probabilities; apply softmax (one label per text) or sigmoid (several)"
         )
     sums = outputs.sum(axis=1)
     if kind == "one" and (off := np.abs(sums - 1)).max() > OFF:

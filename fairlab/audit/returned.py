@@ -53,7 +53,7 @@ def as_numbers(name: str, returned: Any, labels: Sequence[str]) -> Array:
         return np.asarray(found if np.ndim(returned) else returned, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise FairlabError(
-            f"{name} returns a {type(returned).__name__} of {type(first).__name__}; return a row of numbers a text"
+            f"{name} returns a {type(returned).__name__} of {type(first).__name__}; return a row of numbers per text"
         ) from error
 
 

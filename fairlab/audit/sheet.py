@@ -51,7 +51,7 @@ def read_rewrites(path: Path, pairs: Sequence[Pair]) -> list[tuple[Pair, list[st
         FairlabError: The sheet does not exist, holds no answer, another answer than yes or no, or other pairs.
     """
     if not path.is_file():
-        raise FairlabError(f"{path} is no file; give a filled {FILE}, as sheet=100 writes it")
+        raise FairlabError(f"{path} is not a file; give a filled {FILE}, as sheet=100 writes it")
     known = {(one.axis, one.target, join_fields(one.before), join_fields(one.after)): one for one in pairs}
     found: list[tuple[Pair, list[str] | None]] = []
     for line, row in read_table_rows(path, columns=COLUMNS):
@@ -64,7 +64,7 @@ def read_rewrites(path: Path, pairs: Sequence[Pair]) -> list[tuple[Pair, list[st
         pair = known.get(key)
         if pair is None:
             raise FairlabError(
-                f"{path} line {line} is no pair of this audit; fill in the sheet of the same data and axes"
+                f"{path} line {line} is not a pair of this audit; fill in the sheet of the same data and axes"
             )
         corrected = csv_text(row.get("corrected", "")).strip()
         if answer in YES:

@@ -194,7 +194,7 @@ def audit_writing(
 
     Args:
         model: Backbone or model object that writes.
-        prompts: File of prompts, one a line or a row, or rows by column.
+        prompts: File of prompts, one per line or row, or rows by column.
         settings: Settings of the audit.
         scorer: Scorer of sentiment.
         output: Name of its score.

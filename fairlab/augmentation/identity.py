@@ -246,7 +246,7 @@ def read_review(path: Path) -> dict[str, bool]:
         FairlabError: The file does not exist, or one of its lines has no decision.
     """
     if not path.is_file():
-        raise FairlabError(f"{path} is no review; give a review.jsonl with every 'keep' filled in")
+        raise FairlabError(f"{path} is not a review; give a review.jsonl with every 'keep' filled in")
     found = {}
     for number, line in enumerate(text_lines(path), start=1):
         try:
@@ -254,7 +254,7 @@ def read_review(path: Path) -> dict[str, bool]:
             decision = entry["keep"]
             found[str(entry["id"])] = decision
         except (ValueError, KeyError, TypeError) as error:
-            raise FairlabError(f"{path}, line {number} is no reviewed version with id and keep ({error})") from error
+            raise FairlabError(f"{path}, line {number} is not a reviewed version with id and keep ({error})") from error
         if not isinstance(decision, bool):
             raise FairlabError(f"{path}, line {number}: 'keep' must be true or false, not {json.dumps(decision)}")
     return found

@@ -31,7 +31,7 @@ class CausalWriter:
         cut: Number of prompts so far whose beginning was removed to make room.
 
     Raises:
-        CannotScore: The model is no causal language model.
+        CannotScore: The model is not a causal language model.
     """
 
     def __init__(self, backbone: Backbone, *, budget: int = TOKENS_PER_BATCH) -> None:

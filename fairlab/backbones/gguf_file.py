@@ -44,7 +44,7 @@ def refuse_other_files(file: Path) -> None:
         begins = opened.read(len(MAGIC))
     if begins != MAGIC:
         raise FairlabError(
-            f"{file} is no GGUF file: it begins with {begins!r}, not {MAGIC!r}; name a GGUF file, or a folder of "
+            f"{file} is not a GGUF file: it begins with {begins!r}, not {MAGIC!r}; name a GGUF file, or a folder of "
             "safetensors"
         )
 

@@ -98,7 +98,7 @@ class ModelObject:
         """Return a short description of the object."""
         measured = {EMBEDDINGS: "embeddings", LIKELIHOODS: "likelihoods", TEXTS: "texts"}
         own = "its own; texts that it cuts are not counted"
-        said = f"{self.limit.tokens} tokens a text; longer texts are cut and counted" if self.limit else own
+        said = f"{self.limit.tokens} tokens per text; longer texts are cut and counted" if self.limit else own
         cut = f"\n  limit: {said}" if EMBEDDINGS in self.offers else ""
         by = " and its ".join(word for need, word in measured.items() if need in self.offers)
         return f"{self.name}, measured by its {by}{'' if len(self.offers) > 1 else ' alone'}{cut}\n  gate: {self.gate}"
@@ -145,7 +145,9 @@ class ModelObject:
             reason = " ".join(str(error).split())[:200]
             raise CannotScore(f"{self.name} gives no array of numbers ({reason}); give one vector per text") from error
         if array.dtype == object:
-            raise CannotScore(f"{self.name} gives a {type(found).__name__} that is no array; give one vector per text")
+            raise CannotScore(
+                f"{self.name} gives a {type(found).__name__} that is not an array; give one vector per text"
+            )
         if array.dtype.kind not in "fiu":
             raise CannotScore(f"{self.name} gives values of dtype {array.dtype}; give numbers")
         if array.ndim != 2 or len(array) != len(texts) or not array.shape[1]:

@@ -141,7 +141,7 @@ def with_settings(folder: Path, modules: list[Any]) -> SentenceTransformer:
     """Combine modules with the prompts and the length of an embedding that a folder sets.
 
     Raises:
-        FairlabError: If the length is no number of dimensions.
+        FairlabError: If the length is not a number of dimensions.
     """
     file = folder / SETTINGS
     settings = read_object(file) if file.is_file() else {}

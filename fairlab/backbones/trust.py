@@ -268,7 +268,7 @@ def _sentence_module(file: Path, entry: dict[str, Any]) -> SentenceModule:
         )
     path = "" if path == "." else path
     if not isinstance(path, str) or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-        raise FairlabError(f"{file} keeps a {kind} in {path!r}, which is no folder inside; do not use this model")
+        raise FairlabError(f"{file} keeps a {kind} in {path!r}, which is not a folder inside; do not use this model")
     if entry.get("kwargs"):
         raise FairlabError(f"{file} hands arguments to {kind}; save the model again without them")
     return SentenceModule(kind, path)

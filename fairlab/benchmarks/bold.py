@@ -206,7 +206,7 @@ class BOLD(Benchmark):
                 for text in texts
             ]
         except (AttributeError, TypeError) as error:
-            raise FairlabError(f"{path} is no file of BOLD's prompts: groups, entities, lists of prompts") from error
+            raise FairlabError(f"{path} is not a file of BOLD's prompts: groups, entities, lists of prompts") from error
         return evenly(found, self.limit, of=lambda one: one.group)
 
 

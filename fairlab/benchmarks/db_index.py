@@ -85,7 +85,7 @@ class DBIndexBenchmark(DataBenchmark):
     description = Description(
         "db_index",
         "db-index",
-        "How close is a data set to abusive language?",
+        "How close is a dataset to abusive language?",
         {
             "expectation": _cosine(
                 "expectation", "mean cosine of the texts to abusive texts (0 is no similarity)", ideal=0.0
@@ -102,7 +102,7 @@ class DBIndexBenchmark(DataBenchmark):
             ),
         },
         topic=PERSIST,
-        subsets={"all": "whole data set", "fixed": "fixed number of clusters"},
+        subsets={"all": "whole dataset", "fixed": "fixed number of clusters"},
         citation=CITATION,
         needs=("texts",),
     )
@@ -319,5 +319,5 @@ def remarks(index: metric.DBIndex, read: Read, outliers: int, clusters: metric.C
     if read.sources is not None:
         texts.append(f"its {n:,} entries come from {len(set(read.sources)):,} originals, which intervals resample")
     if read.unread:
-        texts.append(f"{read.unread:,} rows of the data set cannot be read and are left out")
+        texts.append(f"{read.unread:,} rows of the dataset cannot be read and are left out")
     return texts

@@ -58,7 +58,7 @@ def refuse_undescribed(benchmark: Any) -> None:
     kind = type(benchmark)
     what = f"{kind.__module__}.{kind.__qualname__}"
     if not hasattr(benchmark, "measure") and not hasattr(benchmark, "measure_data"):
-        raise FairlabError(f"a {kind.__name__} is no benchmark; give a name, such as 'seat'")
+        raise FairlabError(f"a {kind.__name__} is not a benchmark; give a name, such as 'seat'")
     found = getattr(benchmark, "description", None)
     if not isinstance(found, Description):
         raise FairlabError(f"benchmark {what} has no description; give its class one, {HOW}")

@@ -65,7 +65,7 @@ def why_not_measured(benchmark: Benchmark, model: object) -> str:
     from fairlab.backbones.backbone import Backbone
 
     if isinstance(benchmark, DataBenchmark):
-        return "it measures a data set, not a model; give dataset=FILE in place of model="
+        return "it measures a dataset, not a model; give dataset=FILE in place of model="
     if isinstance(model, Backbone):
         name = type(model.model).__name__
         return why_lacking(name, offered_by(head_class(model.model)), benchmark.description.needs)

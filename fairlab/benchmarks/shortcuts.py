@@ -77,7 +77,7 @@ class Shortcuts(DataBenchmark):
     description = Description(
         "shortcuts",
         "Shortcuts",
-        "Which surface features give the labels of a data set away?",
+        "Which surface features give the labels of a dataset away?",
         {
             "gain": QuantityInfo(
                 "gain",
@@ -162,7 +162,7 @@ class Shortcuts(DataBenchmark):
                 items[f"lmi/{name}/{entry.ngram}"] = np.array([entry.value, entry.share, entry.count])
             shown = found[1][name][: self.shown]
             items |= {f"map/{name}/{one.ngram}": token_places(one, tokens, labels) for one in shown}
-        notes = [f"{unread:,} rows of the data set cannot be read and are left out"] if unread else []
+        notes = [f"{unread:,} rows of the dataset cannot be read and are left out"] if unread else []
         notes.append(f"the objective, the mean similarity of documents of different labels, is {space.objective:.6f}")
         quantities = [
             averaged(gamma, "gamma", "mean"),

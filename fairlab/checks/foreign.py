@@ -68,7 +68,7 @@ def read_yaml(file: Path) -> Any:
     return parse_yaml(read_bounded(file, MOST_YAML), file)
 
 
-def parse_yaml(text: str, file: Path, otherwise: str = "is no YAML") -> Any:
+def parse_yaml(text: str, file: Path, otherwise: str = "is not YAML") -> Any:
     """Return the value of a YAML text; tags of Python objects are not read.
 
     Args:
@@ -145,7 +145,7 @@ def read_tensors(file: Path) -> dict[str, NDArray[Any]]:
     from safetensors.numpy import load_file
 
     if not file.is_file():
-        raise FairlabError(f"{file} is no file; put a whole copy of it there")
+        raise FairlabError(f"{file} is not a file; put a whole copy of it there")
     try:
         return load_file(file)
     except (SafetensorError, OSError, ValueError, KeyError) as error:

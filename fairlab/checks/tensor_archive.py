@@ -37,8 +37,8 @@ def check_tensor_archive(file: Path) -> None:
     """Refuse a file of ``torch.save`` that declares more than it stores.
 
     Raises:
-        FairlabError: The file is no archive of ``torch.save``, it is compressed, or one of its tensors is sparse or has
-            more numbers than are stored for it.
+        FairlabError: The file is not an archive of ``torch.save``, it is compressed, or one of its tensors is sparse or
+            has more numbers than are stored for it.
     """
     described_names(file)
 
@@ -57,7 +57,9 @@ def described_names(file: Path) -> list[str]:
         raise
     except Exception as error:  # a damaged description can raise anything
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise FairlabError(f"{file} is no archive of torch.save ({reason}); put a whole copy of it there") from error
+        raise FairlabError(
+            f"{file} is not an archive of torch.save ({reason}); put a whole copy of it there"
+        ) from error
 
 
 def _read_archive(file: Path) -> Any:

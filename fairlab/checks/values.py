@@ -53,7 +53,7 @@ def target_of(node: Mapping[str, Any], key: str = "") -> Any:
         reason = " ".join(str(error).split())[:200]
         raise FairlabError(f"{place}={shown(name)} cannot be imported ({type(error).__name__}: {reason})") from error
     if not callable(target):
-        raise FairlabError(f"{place}={name} is no class or function; name one")
+        raise FairlabError(f"{place}={name} is not a class or function; name one")
     return target
 
 

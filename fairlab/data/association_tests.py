@@ -59,7 +59,7 @@ def read_own_tests(path: Path) -> OwnTests:
         raise FairlabError(f"{path} holds no association test; give 'tests', each with {' and '.join(SETS)}")
     _refuse_unknown(content, KNOWN, f"{path}")
     if not isinstance(content.get("axis", ""), str):
-        raise FairlabError(f"{path}: 'axis' is no text; give the name of the axis, such as disability")
+        raise FairlabError(f"{path}: 'axis' is not a text; give the name of the axis, such as disability")
     templates = _templates(content.get("templates"), path)
     found = {
         f"{stem}_{_in_keys(name)}{ending}": test
@@ -104,7 +104,7 @@ def _texts(sets: Any, templates: Sequence[str], place: str) -> dict[str, tuple[s
     found = {}
     for name, texts in sets.items():
         if not isinstance(texts, list) or not texts or not all(isinstance(one, str) and one.strip() for one in texts):
-            raise FairlabError(f"{place}: the set '{name}' is no list of texts with at least one; fill it in")
+            raise FairlabError(f"{place}: the set '{name}' is not a list of texts with at least one; fill it in")
         found[str(name)] = tuple(dict.fromkeys(template.replace(PLACE, one) for template in templates for one in texts))
     return found
 
@@ -114,7 +114,7 @@ def _templates(value: Any, path: Path) -> list[str]:
         return [PLACE]
     if isinstance(value, list) and value and all(isinstance(one, str) and PLACE in one for one in value):
         return value
-    raise FairlabError(f"{path}: 'templates' is no list of texts with {PLACE} in each, such as 'This is {PLACE}.'")
+    raise FairlabError(f"{path}: 'templates' is not a list of texts with {PLACE} in each, such as 'This is {PLACE}.'")
 
 
 def _refuse_unknown(content: Mapping[Any, Any], known: Sequence[str], place: str) -> None:

@@ -67,7 +67,7 @@ def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[Safety
         subgroup = str(row.get(columns.subgroup) or "")
         key = row.get(columns.key)
         if harms is None and key is None:
-            raise FairlabError(f"{place} is no text with text, key, subgroup and labels ('{columns.key}')")
+            raise FairlabError(f"{place} is not a text with text, key, subgroup and labels ('{columns.key}')")
         yield SafetyText(
             text, str(number if key is None else key), "" if subgroup == NONE else subgroup, labels, is_seed(row)
         )
@@ -85,7 +85,7 @@ def harm_name(written: object, place: str) -> str:
     """
     name = OTHERS.sub("_", str(written).casefold()).strip("_")
     if not name or not name[0].isalpha():
-        raise FairlabError(f"{place}: '{written}' is no name of a harm; begin it with a letter")
+        raise FairlabError(f"{place}: '{written}' is not the name of a harm; begin it with a letter")
     return name
 
 

@@ -92,7 +92,7 @@ def own_task(
     fields = [field] if isinstance(field, str) else list(field)
     if len(fields) > PAIR or not isinstance(label, str):
         wrong = "label" if len(fields) <= PAIR else "field"
-        raise FairlabError(f"data.{wrong} names too many columns; give one label a text, and one text or a pair")
+        raise FairlabError(f"data.{wrong} names too many columns; give one label per text, and one text or a pair")
     rows = [_sound(path, row) for row in read_rows(path, fields)]
     if not rows:
         raise FairlabError(f"{path} has no rows; give a file of labelled texts")
@@ -144,4 +144,4 @@ def _number(path: str, row: Row, value: str, column: str, names: Sequence[str]) 
     try:
         return float(value)
     except ValueError as error:
-        raise FairlabError(f"{path}, {row.place}: '{value}' in '{column}' is no number; fix the cell") from error
+        raise FairlabError(f"{path}, {row.place}: '{value}' in '{column}' is not a number; fix the cell") from error

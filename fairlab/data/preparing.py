@@ -342,7 +342,7 @@ def stream_paragraphs(file: Path) -> Iterator[str]:
         FairlabError: the file is not text; see :func:`fairlab.text.reading.text_lines`.
     """
     if not file.is_file():
-        raise DataUnavailable(f"{file} is no file; give data.paths of plain text")
+        raise DataUnavailable(f"{file} is not a file; give data.paths of plain text")
     lines = text_lines(file, latin_1=True)
     first = list(islice(lines, PROBED))
     wrapped = max(map(len, first), default=0) < WRAPPED

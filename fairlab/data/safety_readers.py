@@ -46,7 +46,7 @@ def read_safety(name: str, path: str | None = None, columns: TableColumns | None
         FairlabError: there is no such dataset, a row cannot be read, or a subgroup, label or key is invalid.
     """
     if name not in READERS:
-        raise FairlabError(f"no safety data set '{name}'; there are: {', '.join(READERS)}")
+        raise FairlabError(f"no safety dataset '{name}'; there are: {', '.join(READERS)}")
     place, reader = READERS[name]
     if path is None and name == OWN:
         raise FairlabError("data=own_safety needs a table of labelled texts; give data.path=FILE")

@@ -61,7 +61,7 @@ def json_rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def is_seed(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is no version that an augmentation made."""
+    """Return whether a row is not a version that an augmentation made."""
     return row.get("augmentation") != INJECTED
 
 

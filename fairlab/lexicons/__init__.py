@@ -219,11 +219,11 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
             a word has a control character, or the content contradicts itself.
     """
     if not isinstance(content, dict) or not {"axis", "attributes", "words"} <= set(content):
-        raise FairlabError(f"{path} is no lexicon; it needs the keys axis, attributes and words")
+        raise FairlabError(f"{path} is not a lexicon; it needs the keys axis, attributes and words")
     require_form(path, content, LexiconFile)
     attributes = tuple(content["attributes"])
     if not attributes:
-        raise FairlabError(f"the lexicon {path} is empty: 'attributes' is no list of at least one name")
+        raise FairlabError(f"the lexicon {path} is empty: 'attributes' is not a list of at least one name")
     if len(attributes) < fewest:
         raise FairlabError(
             f"the lexicon {path} has the one attribute '{attributes[0]}'; give at least two, because versions of a "
@@ -238,7 +238,7 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
     further = list(_entries(content.get("further") or {}, content, path))
     for form in (form for entry in (*swapped, *further) for form in entry.forms):
         if CONTROL.search(form):
-            raise FairlabError(f"{path}: the word {form!a} has a character that is no text; remove it")
+            raise FairlabError(f"{path}: the word {form!a} has a character that is not text; remove it")
     if not swapped:
         raise FairlabError(f"the lexicon {path} is empty; give it at least one row of words")
     lexicon = Lexicon(
@@ -319,7 +319,9 @@ def _people(content: dict[str, Any], path: Path) -> frozenset[str]:
     """Return further nouns for persons, case-folded."""
     given = [one.strip().casefold() for one in content.get("people") or []]
     if not all(map(str.isalpha, given)):
-        raise FairlabError(f"{path}: 'people' is no list of single words; give nouns for persons, such as [seamstress]")
+        raise FairlabError(
+            f"{path}: 'people' is not a list of single words; give nouns for persons, such as [seamstress]"
+        )
     if marked := set(given) & {
         str(form).casefold() for rows in (content["words"] or {}).values() for row in rows or [] for form in row[1:]
     }:

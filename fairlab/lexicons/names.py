@@ -63,7 +63,7 @@ def read_names(path: Path) -> dict[str, Name]:
     with path.open(encoding="utf-8", newline="") as file:
         table = csv.DictReader(file)
         if list(table.fieldnames or []) != COLUMNS:
-            raise FairlabError(f"{path} is no list of names; its columns must be {', '.join(COLUMNS)}")
+            raise FairlabError(f"{path} is not a list of names; its columns must be {', '.join(COLUMNS)}")
         known = {"gender": GENDERS, "race": ("", *load_lexicon("race").attributes), "other_sense": SENSES}
         names: dict[str, Name] = {}
         for row in table:

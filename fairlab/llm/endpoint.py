@@ -290,12 +290,12 @@ def checked_url(base_url: str) -> str:
     """Return the address of a server without a final slash.
 
     Raises:
-        FairlabError: If it is no address, or holds a password or a query.
+        FairlabError: If it is not an address, or holds a password or a query.
     """
     try:
         url = httpx2.URL(base_url)
     except (httpx2.InvalidURL, TypeError) as error:
-        raise FairlabError(f"llm.base_url is no address: {error}") from error
+        raise FairlabError(f"llm.base_url is not an address: {error}") from error
     if url.scheme not in ("http", "https") or not url.host:
         raise FairlabError(f"llm.base_url must be like http://localhost:8000/v1, not {base_url!r}")
     if url.userinfo or url.query:

@@ -215,7 +215,7 @@ def answer_log_probability(tokens: Sequence[str], log_probabilities: Sequence[fl
         log_probabilities: Log-probability of each token given those before it.
 
     Returns:
-        The sum, at most 0, or None without any such token or with a value that is no log-probability.
+        The sum, at most 0, or None without any such token or with a value that is not a log-probability.
 
     Example:
         >>> answer_log_probability(["<think>", "hm", "</think>", "Yes", "."], [-1.0, -2.0, -3.0, -0.5, -0.25])
@@ -260,4 +260,4 @@ def parse_answer(text: str) -> Any:
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")

@@ -67,7 +67,7 @@ def find_program(given: str | None, arguments: Sequence[str] = ()) -> ServingPro
     """
     if given is not None:
         if not (found := shutil.which(given)):
-            raise FairlabError(f"llm.program={given} is no program that can be run; give its path")
+            raise FairlabError(f"llm.program={given} is not a program that can be run; give its path")
         return ServingProgram(found, Path(found).name.startswith("python"), tuple(arguments))
     if importlib.util.find_spec("llama_cpp") is not None:
         return ServingProgram(sys.executable, is_python=True, arguments=tuple(arguments))

@@ -111,7 +111,7 @@ class Server(Endpoint):
             text = text.encode(errors="replace").decode()  # an unpaired surrogate cannot be stored
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
             return Attempt.in_full(
-                ExchangeOutcome.SERVER_ERROR, request, "the answer is no chat completion", seconds=seconds
+                ExchangeOutcome.SERVER_ERROR, request, "the answer is not a chat completion", seconds=seconds
             )
         if form and not self.form_known and form == self.forms[0]:
             self.form_known = True

@@ -174,7 +174,7 @@ def _number(value: Any) -> float:
     """Return a log-probability; minus infinity as the servers write it.
 
     Raises:
-        ValueError: If the value is no log-probability.
+        ValueError: If the value is not a log-probability.
     """
     number = float(value)
     if not number <= 1e-4:  # rounding may lift a certainty above 0

@@ -72,7 +72,7 @@ def settings_in(arguments: Sequence[str]) -> dict[str, Any]:
         if k == 0 and (not sign or "@" in name or "/" in name):
             found["model"] = word
         elif not sign or not name.isidentifier():
-            raise FairlabError(f"'{word}' is no KEY=VALUE; --help shows what this command takes")
+            raise FairlabError(f"'{word}' does not have the form KEY=VALUE; --help shows what this command takes")
         else:
             found[name] = value if name in ("model", "data", "output", "keep") else _read(name, value)
     if "model" not in found:

@@ -41,7 +41,7 @@ def train_classifier(
     if not model.weights:
         raise FairlabError(f"{way} trains a transformers classifier that is given by folder or hub name, and no other")
     if rows.kind != "one":
-        raise FairlabError(f"{way} trains on one label a text, and the data has {rows.kind}")
+        raise FairlabError(f"{way} trains on one label per text, and the data has {rows.kind}")
     file = folder.parent / FIT
     _write_rows(rows, file)
     given = ["+experiment=fairtune", f"scale={scale}"]

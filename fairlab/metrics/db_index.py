@@ -246,7 +246,7 @@ def cluster(
     """
     n = len(vectors)
     if not n:
-        raise FairlabError("there is no entry to cluster; give a data set that holds texts")
+        raise FairlabError("there is no entry to cluster; give a dataset that holds texts")
     if components is not None:
         vectors = _principal(vectors, components, seed)
     rng = np.random.default_rng(seed)

@@ -76,7 +76,7 @@ def _lead(record: Record, manifest: Manifest) -> list[Block]:
 
 
 def _sizes(record: Record, manifest: Manifest) -> Section | None:
-    """Return the rows per member and the note on the data's size, or None if the data is no expansion by biasers."""
+    """Return the rows per member and a note on the data's size, or None unless biasers expanded the data."""
     if "inject" in manifest.made_by:
         return Section("Versions", _versions(manifest))
     members = {name.removeprefix(TO): count for name, count in manifest.counts.items() if name.startswith(TO)}

@@ -36,7 +36,7 @@ def data_bias(record: Record) -> list[Section]:
     rows = [[name, *(f"{value:.2f}" for value in values)] for name, values in table_1["rows"].items()]
     published: list[Block] = [
         Text(f"Published (Mondal and Lipizzi 2024, table 1): {table_1['setting']}."),
-        PageTable(["data set", "db-index"], rows),
+        PageTable(["dataset", "db-index"], rows),
         Text(
             "Values depend on the embedding and on the comparison set; compare datasets within one run, and "
             "directions with the paper's.",

@@ -45,7 +45,7 @@ def read_scores(path: Path) -> ScoreFile:
         FairlabError: A line is not the score of a row with an id, or no line contains a number.
     """
     if not path.is_file():
-        raise DataUnavailable(f"{path} is no file of scores; give one that fairlab score wrote")
+        raise DataUnavailable(f"{path} is not a file of scores; give one that fairlab score wrote")
     found = ScoreFile()
     for number, line in enumerate(text_lines(path), start=1):
         try:

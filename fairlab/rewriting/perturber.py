@@ -113,7 +113,7 @@ class Perturber:
     def __init__(self, backbone: Backbone, *, format: str | None = None, budget: int = TOKENS_AT_ONCE) -> None:
         if not can_rewrite(backbone.model):
             name = type(backbone.model).__name__
-            raise CannotScore(f"{name} is no encoder-decoder and no causal LM; take a perturber")
+            raise CannotScore(f"{name} is neither an encoder-decoder nor a causal LM; give a perturber")
         format = format or getattr(backbone.model.config, "perturber_format", None)
         if format is None:
             raise CannotScore(

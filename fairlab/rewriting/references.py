@@ -83,7 +83,7 @@ class References:
         return written[0].upper() + written[1:] if found.start() == 0 and found[0][0].isupper() else written
 
     def _is_noun(self, found: re.Match[str]) -> bool:
-        """Return whether a word for a person is no adjective here: *a Mexican*, but not *a Mexican car*."""
+        """Return whether a word for a person is not an adjective here: *a Mexican*, but not *a Mexican car*."""
         if BLANKS.sub(" ", found["person"].casefold()) not in self.also_adjectives:
             return True
         return bool(found["article"]) and ALONE.match(found.string, found.end()) is not None

@@ -252,7 +252,7 @@ class Answers(BaseHTTPRequestHandler):
             raise RequestError(HTTPStatus.BAD_REQUEST, "the request has several Content-Lengths; give one")
         given = lengths[0]
         if not (given.isascii() and given.isdigit()) or len(given) > 18:
-            raise RequestError(HTTPStatus.BAD_REQUEST, "the Content-Length is no number of bytes")
+            raise RequestError(HTTPStatus.BAD_REQUEST, "the Content-Length is not a number of bytes")
         if int(given) > most:
             raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body is longer than {most:,} bytes")
         return int(given)
@@ -325,7 +325,7 @@ def texts_of(body: bytes) -> list[str]:
     try:
         content = from_json(body.decode("utf-8"))
     except ValueError as error:
-        raise _bad(f"the body is no JSON ({' '.join(str(error).split())[:200]})") from error
+        raise _bad(f"the body is not JSON ({' '.join(str(error).split())[:200]})") from error
     if not isinstance(content, dict) or "input" not in content:
         raise _bad("the body must be an object with 'input', a text or a list of texts")
     texts = _texts_of_input(content["input"])

@@ -145,7 +145,7 @@ def read_json_file(path: Path, remedy: str) -> Any:
         raise FairlabError(f"{path} is not JSON ({error}); {remedy}") from error
 
 
-def read_yaml_text(path: Path, otherwise: str = "is no YAML") -> Any:
+def read_yaml_text(path: Path, otherwise: str = "is not YAML") -> Any:
     """Return the value of a YAML file in any encoding allowed for text files, without building objects.
 
     Args:
@@ -246,5 +246,5 @@ def refuse_columns(names: Sequence[str], source: str) -> None:
         raise FairlabError(f"{source} has the column '{repeated[0]}' more than once; rename or remove one of them")
     if unreadable := [name for name in names if CONTROL.search(name)]:
         raise FairlabError(
-            f"{source} has a column named {ascii(unreadable[0])[:SHOWN]}, with a character that is no text; rename it"
+            f"{source} has a column named {ascii(unreadable[0])[:SHOWN]}, with a character that is not text; rename it"
         )

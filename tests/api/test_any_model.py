@@ -61,8 +61,8 @@ def test_a_function_gives_the_readings_of_its_model(tiny):
         (lambda texts: [[1.0], [1.0, 2.0]], "gives no array of numbers"),
         (lambda texts: [["a"], ["b"]], "gives values of dtype <U1; give numbers"),
         (lambda texts: np.full((2, 3), np.nan), "numbers that are not finite"),
-        (lambda texts: None, "gives a NoneType that is no array; give one vector per text"),
-        (lambda texts: {"dense": np.zeros((2, 3))}, "gives a dict that is no array"),
+        (lambda texts: None, "gives a NoneType that is not an array; give one vector per text"),
+        (lambda texts: {"dense": np.zeros((2, 3))}, "gives a dict that is not an array"),
         (lambda texts: np.full((2, 3), 1e300), "numbers that are not finite, as float32"),
         (lambda texts: np.ma.masked_all((2, 3)), "numbers that are not finite"),
         (lambda texts: torch.ones(2, 3, dtype=torch.complex64), "gives values of dtype complex64; give numbers"),
@@ -98,7 +98,7 @@ def test_what_gives_embeddings_alone_is_not_trained(tiny):
         fairlab.debias(Encodes(tiny), "embedded/people")
     with pytest.raises(FairlabError, match="this Encodes has its own settings; leave out pooling"):
         fairlab.load(Encodes(tiny), pooling="cls")
-    with pytest.raises(FairlabError, match=r"a int is no model .* an object with encode\(texts\) or a function"):
+    with pytest.raises(FairlabError, match=r"a int is not a model .* an object with encode\(texts\) or a function"):
         fairlab.load(5)
 
 

@@ -155,13 +155,13 @@ def test_bad_input_is_one_sentence(case, tiny):
 
 
 def test_bad_data_is_one_sentence(tiny, tmp_path):
-    with pytest.raises(FairlabError, match="there is no counterfactual group to train on"):
+    with pytest.raises(FairlabError, match="data contains no counterfactual groups to train on"):
         fairlab.debias(tiny, [])
-    with pytest.raises(FairlabError, match=r"a str is no counterfactual group; give what fairlab\.augment makes"):
+    with pytest.raises(FairlabError, match=r"a str is not a counterfactual group; give the result of fairlab\.augment"):
         fairlab.debias(tiny, ["He left."])
-    with pytest.raises(FairlabError, match="there is no text; give at least one"):
+    with pytest.raises(FairlabError, match="texts is empty; give at least one"):
         fairlab.augment([], "counterfactual_groups")
-    with pytest.raises(FairlabError, match="a int is no text; give texts, or rows with a column 'text'"):
+    with pytest.raises(FairlabError, match="a int is not a text; give texts, or rows with a column 'text'"):
         fairlab.augment([1], "counterfactual_groups")
     with pytest.raises(FairlabError, match="augmentation=groups: no such choice; there are: aflite, balanced"):
         fairlab.augment(TEXTS, "groups")

@@ -140,8 +140,8 @@ BAD = {
         {"settings": {"benchmark.seat.test": 1}},
         "there is no key 'test' in 'bench",
     ),
-    "an object that is no model": ((3, "seat"), {}, "a int is no model that fairlab knows; give a name, a folder"),
-    "an object that is no benchmark": ((["bert"], [3]), {}, "a int is no benchmark; give a name, such as 'seat'"),
+    "an object that is no model": ((3, "seat"), {}, "a int is not a model that fairlab knows; give a name, a folder"),
+    "an object that is not a benchmark": ((["bert"], [3]), {}, "a int is not a benchmark; give a name, such as 'seat'"),
 }
 
 
@@ -187,7 +187,7 @@ def test_what_cannot_be_compared(tiny, tiny_folders, groups, tmp_path):
         fairlab.compare(whole, two)
     with pytest.raises(FairlabError, match=r"holds no run \(no record.json\)"):
         fairlab.compare(whole, tmp_path)
-    with pytest.raises(FairlabError, match="a int is no measurement"):
+    with pytest.raises(FairlabError, match="a int is not a measurement"):
         fairlab.compare(whole, 3)
     (whole.record.folder / "items" / "cced.draws.safetensors").unlink()
     with pytest.raises(FairlabError, match="keeps no draws of cced/groups/gap, as runs of older versions"):

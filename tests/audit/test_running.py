@@ -266,7 +266,7 @@ EMPTY = [*ROWS, ROWS[0] | {"label": ""}]
         (of_words("He"), {"data": EMPTY}, "row 81: the cell of 'label' is empty"),
         (lambda texts: [[0.5, 0.7]] * len(texts), {}, "sum to 1.2 and not to 1"),
         (lambda texts: [[-2.0, 3.0]] * len(texts), {}, "logits and not probabilities"),
-        (lambda texts: [[0.2, 0.3, 0.5]] * len(texts), {}, "gives 3 outputs a text, and there are 2 labels (0, 1)"),
+        (lambda texts: [[0.2, 0.3, 0.5]] * len(texts), {}, "gives 3 outputs per text, and there are 2 labels (0, 1)"),
         (of_words("He"), {"labels": ["good", "bad"]}, "has the label '0', and the model has good, bad"),
         (of_words("He"), {"data": WITHOUT}, "names people by gender"),
         (
@@ -279,11 +279,11 @@ EMPTY = [*ROWS, ROWS[0] | {"label": ""}]
         ("model.pkl", {}, "'model = joblib.load('model.pkl')', and give model=mine:model"),
         ("model.skops", {}, "load it by skops in a Python module of yours and give model=MODULE:NAME"),
         ("no_module:thing", {}, "model=no_module:thing cannot be imported"),
-        (3, {}, "a int is no classifier"),
+        (3, {}, "a int is not a classifier"),
         (of_words("He"), {"axis": "hair"}, "hair"),
-        (of_words("He"), {"sheet": "nowhere.csv"}, "nowhere.csv is no file"),
+        (of_words("He"), {"sheet": "nowhere.csv"}, "nowhere.csv is not a file"),
         (of_words("He"), {"colour": 1}, "there is no setting 'colour' of an audit"),
-        ("http://127.0.0.1:9", {}, "gives no scores"),
+        ("http://127.0.0.1:9", {}, "returns no scores"),
     ],
 )
 def test_bad_input_ends_in_a_sentence(model, given, words):

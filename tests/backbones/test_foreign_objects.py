@@ -73,7 +73,7 @@ def test_what_breaks_the_contract_is_one_sentence(causal):
     with pytest.raises(CannotScore, match=r"HarnessModel ends in an error of its own \(ZeroDivisionError: division by"):
         fairlab.load(model).scorer.log_likelihoods(TEXTS)
     model.tok_encode = None
-    with pytest.raises(FairlabError, match="has no tok_encode, by which its tokens are counted"):
+    with pytest.raises(FairlabError, match="has no tok_encode, which is needed to count its tokens"):
         fairlab.load(model)
 
 

@@ -72,7 +72,7 @@ def test_where_nobody_says_what_is_free_nothing_is_refused(tmp_path, monkeypatch
 def test_a_file_of_another_format(tmp_path, content):
     file = tmp_path / "x.gguf"
     file.write_bytes(content)
-    with pytest.raises(FairlabError, match=r"x\.gguf is no GGUF file: it begins with b'.*', not b'GGUF'; name a"):
+    with pytest.raises(FairlabError, match=r"x\.gguf is not a GGUF file: it begins with b'.*', not b'GGUF'; name a"):
         refuse_other_files(file)
 
 
@@ -92,5 +92,5 @@ def test_a_file_is_measured_as_the_weights_it_was_written_of(tmp_path):
     sums = [CausalLM(one).log_likelihoods(TEXTS).sums for one in (found, own)]
     assert sums[0] == pytest.approx(sums[1], abs=1e-4)
     (weights.gguf.parent / "other.gguf").write_bytes(b"no weights")
-    with pytest.raises(FairlabError, match=r"other\.gguf is no GGUF file: it begins with b'no w'"):
+    with pytest.raises(FairlabError, match=r"other\.gguf is not a GGUF file: it begins with b'no w'"):
         fairlab.load(weights.gguf.parent / "other.gguf")

@@ -105,7 +105,7 @@ def test_damaged_adapters_are_one_sentence(adapters, tiny_folders):
         fairlab.load(str(adapters), base=base)
     file.unlink()
     (adapters / "adapter_model.bin").write_bytes(b"pickle")
-    with pytest.raises(FairlabError, match=r"adapter_model\.bin is no archive of torch.save"):
+    with pytest.raises(FairlabError, match=r"adapter_model\.bin is not an archive of torch.save"):
         fairlab.load(str(adapters), base=base)
 
 

@@ -135,7 +135,7 @@ def test_items_without_a_target_are_left_out_and_bad_lines_named(published):
     items, left_out = read_bbq(published, "religion")
     assert (len(items), left_out) == (16, 1)
     published.write_text(published.read_text() + '\n{"example_id": 3}')
-    with pytest.raises(FairlabError, match=r"Religion\.jsonl.* is no item of BBQ"):
+    with pytest.raises(FairlabError, match=r"Religion\.jsonl.* is not an item of BBQ"):
         read_bbq(published, "religion")
 
 

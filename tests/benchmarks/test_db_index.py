@@ -1,4 +1,4 @@
-"""db-index of data sets: what is read, embedded, counted and said."""
+"""db-index of datasets: what is read, embedded, counted and said."""
 
 import json
 

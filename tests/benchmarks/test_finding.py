@@ -152,7 +152,7 @@ def test_a_benchmark_from_outside_that_says_what_it_is_is_taken():
             "benchmark mine.Mine has the name 'seat' of fairlab's own SEAT; give its description another name",
         ),
         (own(replace(LENGTHS, name="rte_probe@mine")), "has the name 'rte_probe@mine' of fairlab's own Probe"),
-        (type("Bare", (), {"__module__": "mine"})(), "a Bare is no benchmark; give a name, such as 'seat'"),
+        (type("Bare", (), {"__module__": "mine"})(), "a Bare is not a benchmark; give a name, such as 'seat'"),
     ],
 )
 def test_a_benchmark_that_does_not_say_what_it_is_is_refused_in_a_sentence(benchmark, said):

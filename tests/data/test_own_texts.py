@@ -57,7 +57,7 @@ def test_a_module_holds_rows_out(csv, tiny):
         (ROWS, (["Review text", "why", "Stars"], "Stars"), "data.field names too many columns"),
         (ROWS, ("Review text", ["Stars", "why"]), "data.label names too many columns"),
         ([*ROWS, ROWS[0] | {"Stars": None}], ("Review text", "Stars"), "line 42: the cell of 'Stars' is empty"),
-        ([one | {"Stars": "good"} for one in ROWS], ("Review text", "Stars", []), "'good' in 'Stars' is no number"),
+        ([one | {"Stars": "good"} for one in ROWS], ("Review text", "Stars", []), "'good' in 'Stars' is not a number"),
         ([one | {"Stars": k} for k, one in enumerate(ROWS * 3)], ("Review text", "Stars"), "has 120 values"),
     ],
 )

@@ -69,7 +69,7 @@ def test_a_bad_row_is_named(tmp_path, row, message):
 def test_what_is_no_such_file_is_said(tmp_path):
     with pytest.raises(DataUnavailable, match=r"nowhere\.csv is not a file"):
         read_safety("hatecheck", str(tmp_path / "nowhere.csv"))
-    with pytest.raises(FairlabError, match="no safety data set 'x'; there are: counterfactual_safety"):
+    with pytest.raises(FairlabError, match="no safety dataset 'x'; there are: counterfactual_safety"):
         read_safety("x")
     (tmp_path / "x.csv").write_text("prompt\n", encoding="utf-8")
     with pytest.raises(FairlabError, match="has no column 'example_key'"):

@@ -29,7 +29,7 @@ FEATURES = Features(
 
 
 def part(texts):
-    """A data set of these texts, with columns of many types."""
+    """A dataset of these texts, with columns of many types."""
     count = range(len(texts))
     days = [datetime.datetime(2024, 1, 1 + k, 12, 30, 1, k) for k in count]
     return Dataset.from_dict(

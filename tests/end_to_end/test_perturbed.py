@@ -163,7 +163,7 @@ def test_a_validation_set_and_its_manifest_are_regenerated_to_the_byte(tmp_path)
     shutil.copy(tmp_path / "one" / "data-00000.jsonl", tmp_path / "one" / "data-00001.jsonl")
     with pytest.raises(FairlabError, match=r"is not as fairlab\.augment wrote it"):
         read_perturbed(tmp_path / "one", examples, ["sentence1", "sentence2"])
-    with pytest.raises(FairlabError, match="is no perturbation of these 5 examples"):
+    with pytest.raises(FairlabError, match="is not a perturbation of these 5 examples"):
         read_perturbed(tmp_path / "two", examples[:5], ["sentence1", "sentence2"])
 
 

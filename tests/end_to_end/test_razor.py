@@ -236,7 +236,7 @@ def test_a_model_that_always_fails_the_check_leaves_the_data_and_says_so(tmp_pat
     made = rows(tmp_path / "out")
     assert [row["claim"] for row in made] == [row["claim"] for row in PAIRS]
     printed = capsys.readouterr().out
-    assert "no rewrite was taken, so the data set is unchanged" in printed
+    assert "no rewrite was taken, so the dataset is unchanged" in printed
     assert "augmentation.k=50 is above the number of documents" in printed
     assert "how much the texts give away was not measured: a probe cannot be trained, it needs 50 documents" in printed
 

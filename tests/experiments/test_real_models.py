@@ -202,7 +202,7 @@ def test_a_model_that_lost_a_byte_is_fetched_again(index):
 def test_a_manifest_that_cannot_be_read_names_the_folder_to_remove(text, index):
     folder = fetch("tiny", lambda _: None)
     (folder / MANIFEST).write_text(text)
-    with pytest.raises(FairlabError, match=f"{MANIFEST} is no manifest of a model; remove {folder} and fetch it again"):
+    with pytest.raises(FairlabError, match=f"{MANIFEST} is not a manifest of a model; remove {folder} and fetch it"):
         cached_model("org/tiny")
 
 

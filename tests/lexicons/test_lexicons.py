@@ -82,7 +82,7 @@ def test_users_give_a_path(tmp_path):
     ("text", "message"),
     [
         ("axis: x\n", "it needs the keys axis, attributes and words"),
-        ("[", "is no YAML"),
+        ("[", "is not YAML"),
         ("axis: x\nattributes: [a, b]\nwords: {}\n", "is empty; give it"),
         ("axis: x\nattributes: [a, b]\nwords: {s: []}\n", "is empty; give it"),
         ("axis: x\nattributes: [a, b]\nwords: [[n, one, two]]\n", "words must be values by name"),
@@ -145,16 +145,16 @@ def test_a_key_of_a_lexicon_of_another_type_is_one_sentence_that_names_it(tmp_pa
             "by its aliases",
         ),
         ("a: &a [*a]\n", "nested more than"),
-        ("a: &a {<<: *a}\n", "nested more than|is no YAML"),
-        ("[" * 101, "is no YAML"),
+        ("a: &a {<<: *a}\n", "nested more than|is not YAML"),
+        ("[" * 101, "is not YAML"),
         ("[" * 101 + "]" * 101, "nested more than 100 levels"),
         ("[" * 50_000, "nested too deeply"),
-        ("a: " + "9" * 5_000, "is no YAML"),
-        ("a: 2001-99-99\n", "is no YAML"),
-        ("? [a]\n: b\n", "is no YAML"),
-        ("!!python/object/apply:os.system [ls]\n", "is no YAML"),
-        ("a: 1\n---\nb: 2\n", "is no YAML"),
-        ("\0", "is no YAML"),
+        ("a: " + "9" * 5_000, "is not YAML"),
+        ("a: 2001-99-99\n", "is not YAML"),
+        ("? [a]\n: b\n", "is not YAML"),
+        ("!!python/object/apply:os.system [ls]\n", "is not YAML"),
+        ("a: 1\n---\nb: 2\n", "is not YAML"),
+        ("\0", "is not YAML"),
         ("a: '" + "x" * (8 << 20) + "'", "is larger than"),
     ],
     ids=range(13),
@@ -199,7 +199,7 @@ def test_some_attributes_of_an_axis():
         ("name,gender,race,other_sense,source\nJo,robot,,,x\n", "the gender 'robot' of Jo is not known"),
         ("name,gender,race,other_sense,source\nJo,both,,,x,y\n", "names.csv, line 2 does not hold 5 columns"),
         ("name,gender,race,other_sense,source\nAl,man,,,x\nJo,both\n", "names.csv, line 3 does not hold 5 columns"),
-        ("name,gender\nJo,both\n", "is no list of names; its columns must be name, gender, race"),
+        ("name,gender\nJo,both\n", "is not a list of names; its columns must be name, gender, race"),
     ],
 )
 def test_a_bad_list_of_names_is_one_sentence(tmp_path, text, message):
@@ -281,7 +281,7 @@ def test_a_lexicon_may_add_nouns_for_persons():
 @pytest.mark.parametrize(
     ("people", "message"),
     [
-        (["tea lady"], "'people' is no list of single words"),
+        (["tea lady"], "'people' is not a list of single words"),
         (["deaf"], "'deaf' is a word of the axis, so 'people' cannot list it as well"),
     ],
 )

@@ -193,7 +193,7 @@ def test_the_commands_that_serve(monkeypatch):
 
 def test_models_that_are_not_there_or_do_not_answer(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(FairlabError, match=rf"org/tiny is no file, and is not in .*org--tiny; .* lists: {FETCH}"):
+    with pytest.raises(FairlabError, match=rf"org/tiny is not a file, and is not in .*org--tiny; .* lists: {FETCH}"):
         ServedModel("org/tiny")
     folder = cached_folder("org/tiny")
     folder.mkdir(parents=True)

@@ -168,7 +168,7 @@ def test_a_reply_cut_short_is_asked_for_with_twice_the_length(ledger_path):
     ("text", "outcome", "reason"),
     [
         ("They are.", ExchangeOutcome.MALFORMED, "Expecting value"),
-        ('{"word": "x", "sure": NaN}', ExchangeOutcome.MALFORMED, "NaN is no JSON number"),
+        ('{"word": "x", "sure": NaN}', ExchangeOutcome.MALFORMED, "NaN is not a JSON number"),
         ("", ExchangeOutcome.MALFORMED, "the reply is empty"),
         ('{"word": "x"}', ExchangeOutcome.WRONG_SCHEMA, "'sure' is a required property"),
         ('{"word": "x", "sure": 2}', ExchangeOutcome.WRONG_SCHEMA, "sure: 2 is greater than the maximum of 1"),
@@ -222,7 +222,7 @@ def test_a_usage_that_is_none_is_estimated(usage, ledger_path):
 def test_what_is_no_chat_completion_is_counted_as_if_answered(body, ledger_path):
     """A 200 was charged for, whatever it says."""
     reply, _ = outcome_of(lambda *_: Act(200, body), ledger_path, request("hello, hello", max_tokens=50), retries=0)
-    assert (reply.outcome, reply.reason) == (ExchangeOutcome.SERVER_ERROR, "the answer is no chat completion")
+    assert (reply.outcome, reply.reason) == (ExchangeOutcome.SERVER_ERROR, "the answer is not a chat completion")
     assert (reply.prompt_tokens, reply.completion_tokens) == (3, 50)
 
 

@@ -129,7 +129,7 @@ def test_a_file_of_two_encodings_names_both_lines(tmp_path):
     ("content", "message"),
     [
         ("text,label,text\na,b,c\n", "has the column 'text' more than once"),
-        ("te\x07xt,label\na,b\n", r"has a column named 'te\\x07xt', with a character that is no text"),
+        ("te\x07xt,label\na,b\n", r"has a column named 'te\\x07xt', with a character that is not text"),
         ("text,label\na,b\0\n", "line 2 is not plain text"),
         ('text\n"never closed\n' + "x" * (1 << 24), "a quote may be left open"),
         ("", "has no column 'text'; it is empty"),

@@ -70,7 +70,7 @@ def _chance(scorer: MaskedLM | TextScorer, vocabulary: int | None) -> str:
         return ""
     by_guessing = "" if vocabulary is None else f", {guess:.2f} by guessing"
     return (
-        f"random or untrained weights: as a language model it is no better than chance (loss {loss:.2f} nats a token "
+        f"random or untrained weights: as a language model it is no better than chance (loss {loss:.2f} nats per token "
         f"on plain sentences, {loss_shuffled:.2f} with their words shuffled{by_guessing})"
     )
 

@@ -74,14 +74,14 @@ def read_bbq(path: Path, category: str) -> tuple[list[BBQItem], int]:
     """Return the items of a category in file order, and the number of items with an unclear target.
 
     Raises:
-        FairlabError: A line is no item of BBQ, or the file holds none.
+        FairlabError: A line is not an item of BBQ, or the file holds none.
     """
     items, left_out = [], 0
     for place, row in read_json_lines(path):
         try:
             item = _item(row, category)
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise FairlabError(f"{path}, {place} is no item of BBQ ({error}); take the authors' file") from error
+            raise FairlabError(f"{path}, {place} is not an item of BBQ ({error}); take the authors' file") from error
         if item is None:
             left_out += 1
         else:
@@ -95,7 +95,7 @@ def _item(row: Any, category: str) -> BBQItem | None:
     """Return an item, or None if its target is unclear.
 
     Raises:
-        ValueError: The row is no item.
+        ValueError: The row is not an item.
     """
     if row["context_condition"] not in CONDITIONS or row["question_polarity"] not in POLARITIES:
         raise ValueError("its condition or polarity is unknown")

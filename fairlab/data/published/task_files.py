@@ -193,7 +193,7 @@ def _named_labels(rows: Any, place: str) -> Iterator[tuple[str, Fields]]:
 def _example(fields: Fields, task: Task, place: str) -> Example | None:
     """Return the example in a row's fields; None if its label is left out."""
     if not isinstance(fields, dict):
-        raise FairlabError(f"{place} is no object of named fields; {_wanted(task)}")
+        raise FairlabError(f"{place} is not an object of named fields; {_wanted(task)}")
     layout = next((layout for layout in task.layouts if set(layout) <= set(fields)), None)
     if layout is None:
         raise FairlabError(f"{place} has the columns {_shown(list(fields))}; {_wanted(task)}")

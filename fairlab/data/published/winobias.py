@@ -63,7 +63,7 @@ def _sentences(path: Path) -> list[str]:
     for number, line in enumerate(text_lines(path), start=1):
         found = _LINE.fullmatch(line.strip())
         if found is None:
-            raise FairlabError(f"{path} line {number} is no number and sentence with [ ]; is it a file of WinoBias?")
+            raise FairlabError(f"{path} line {number} is not a number and sentence with [ ]; is it a file of WinoBias?")
         sentences.append(" ".join(found["sentence"].replace("[", "").replace("]", "").split()))
     if not sentences:
         raise FairlabError(f"{path} is empty; fetch it again")

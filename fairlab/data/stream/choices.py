@@ -57,7 +57,7 @@ def read_choices(file: Path) -> Iterator[tuple[int, str, Selection]]:
         try:
             yield row.pop("number"), row.pop("sha256"), Selection(**row)
         except (KeyError, TypeError, AttributeError) as error:
-            raise FairlabError(f"{place} is no choice of a perturbation; make the file again") from error
+            raise FairlabError(f"{place} is not a choice of a perturbation; make the file again") from error
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def read_perturbed(folder: Path, examples: Sequence[Example], names: Sequence[st
         FairlabError: the output belongs to other examples.
     """
     rows = [row for file in data_files(folder) for _, row in read_json_lines(file)]
-    other = f"{folder} is no perturbation of these {len(examples)} examples; run fairlab.augment on this split"
+    other = f"{folder} is not a perturbation of these {len(examples)} examples; run fairlab.augment on this split"
     if len(rows) != len(examples) or not all(set(names) <= set(row) and "perturbed" in row for row in rows):
         raise FairlabError(other)
     perturbed, axes = [], []

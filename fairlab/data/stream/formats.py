@@ -209,7 +209,7 @@ def _parquet(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:
         yield from ((f"row {number}", row) for number, row in enumerate(rows, start=1))
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())[:SHOWN]
-        raise FairlabError(f"{path} is no Parquet file, or a damaged one: {reason}") from error
+        raise FairlabError(f"{path} is not a Parquet file, or it is damaged: {reason}") from error
 
 
 def _plain_text(path: Path) -> Iterator[Found]:

@@ -133,7 +133,7 @@ def data_files(folder: Path) -> list[Path]:
     manifest = folder / NAME
     if not manifest.is_file():
         raise DataUnavailable(
-            f"{folder} has no {NAME}: it is no output of fairlab.augment, or one that has not finished; run that "
+            f"{folder} has no {NAME}: it is not a finished output of fairlab.augment; run that "
             "command again to finish it"
         )
     check_folder(folder)

@@ -98,7 +98,9 @@ def require_columns(file: Path, table: str, columns: Sequence[Any]) -> None:
     for column in columns:
         require_form(file, column, str, f"tables.{table}.columns")
         if column.count("/") != 2:
-            raise FairlabError(f"{file}: tables.{table}.columns has '{column}', which is no BENCHMARK/SUBSET/QUANTITY")
+            raise FairlabError(
+                f"{file}: tables.{table}.columns has '{column}', which is not of the form BENCHMARK/SUBSET/QUANTITY"
+            )
 
 
 def _require_texts(file: Path, key: str, overrides: Any) -> None:

@@ -60,7 +60,7 @@ def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
         FairlabError: The folder does not exist or contains no run, or a reading does not exist.
     """
     if not folder.is_dir():
-        raise FairlabError(f"{folder} is no folder; give runs=DIR, a folder of runs")
+        raise FairlabError(f"{folder} is not a folder; give runs=DIR, a folder of runs")
     unread: list[str] = []
     records = read_runs(folder, unread)
     for sentence in unread:

@@ -111,7 +111,7 @@ def records_below(folder: Path) -> list[Record]:
         FairlabError: The folder does not exist or contains no run.
     """
     if not folder.exists():
-        raise FairlabError(f"{folder} is no folder; give a folder of runs, such as outputs")
+        raise FairlabError(f"{folder} is not a folder; give a folder of runs, such as outputs")
     if records := read_runs(folder) if folder.is_dir() else []:
         return records
     if records := tool_records(folder):

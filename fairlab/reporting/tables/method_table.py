@@ -107,7 +107,7 @@ class MethodTable:
         Methods that did not train, or whose gap fell by collapse alone, do not count.
 
         Raises:
-            FairlabError: ``place`` is no tuple of benchmark, subset and quantity.
+            FairlabError: ``place`` is not a tuple of benchmark, subset and quantity.
         """
         if not isinstance(place, tuple):
             raise FairlabError(f"a reading is named by benchmark, subset and quantity, not by a {type(place).__name__}")

@@ -67,7 +67,7 @@ def latex(
         width: Number of characters after which the names of columns are broken, and long names of rows; 0 for never.
 
     Raises:
-        FairlabError: The caption is no text.
+        FairlabError: The caption is not a text.
     """
     if not isinstance(caption, str):
         raise FairlabError(f"caption must be a text, not a {type(caption).__name__}")

@@ -136,7 +136,7 @@ def _notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n:
     if rounds:
         texts.append(f"objective {rounds[0]['objective_before']:.6f} to {rounds[-1]['objective']:.6f}")
     if not rewritten:
-        texts.append("no rewrite was taken, so the data set is unchanged")
+        texts.append("no rewrite was taken, so the dataset is unchanged")
     if k > n:
         texts.append(f"augmentation.k={k} is above the number of documents, so all were selected")
     return texts

@@ -262,7 +262,7 @@ def _is_of_hydra(error: BaseException) -> bool:
 
 
 def _no_choice(given: Sequence[str], otherwise: str) -> str:
-    """Return a sentence that names the override whose value is no name of a choice."""
+    """Return a sentence that names the override whose value is not a name of a choice."""
     parser = OverridesParser.create()
     for found in map(parser.parse_override, _overrides(given)):
         group, value = found.key_or_group, found.value()

@@ -26,7 +26,7 @@ def served_node(model: str, llm: DictConfig | Mapping[str, Any] | None = None) -
 
     Args:
         model: Address of a server with the model's name there, such as ``http://127.0.0.1:8000/v1#NAME``; or a choice
-            of ``llm`` with a model's name, such as ``openai/NAME``. A folder that exists is no served model.
+            of ``llm`` with a model's name, such as ``openai/NAME``. A folder that exists is not a served model.
         llm: Configuration of the server, such as its key, budget and ledger, or None for that of the choice.
     """
     chosen = plain(llm) if llm else {}

@@ -106,7 +106,7 @@ def _hub_data(data: Mapping[str, Any]) -> Iterator[str]:
         from fairlab.data.published.tasks import find_task
 
         for part in find_task(str(data["task"])).parts or (find_task(str(data["task"])),):
-            yield f"{part.hub[0]} (data set of the hub, {part.name})"
+            yield f"{part.hub[0]} (dataset of the hub, {part.name})"
 
 
 def _file(name: str) -> Need:
@@ -121,7 +121,7 @@ def _file(name: str) -> Need:
     remedy = next((words for part, words in REMEDIES.items() if part in name), "")
     if name in FILES:
         return Need(name, "", f"downloaded from {FILES[name][0]}", None)
-    if "data set of the hub" in name:
+    if "dataset of the hub" in name:
         return Need(name, "", "downloaded by the datasets library, size not known here", None)
     place = folder or "FAIRLAB_DATA, which is not set"
     return Need(name, "", f"bring it into {place}" + (f": {remedy}" if remedy else ""))

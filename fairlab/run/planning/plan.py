@@ -262,7 +262,7 @@ def _worked(work: Work) -> str:
     steps = (
         ""
         if work.steps is None
-        else f", {work.steps:,} steps of {work.batch:,}, about {work.tokens:.3g} tokens an item"
+        else f", {work.steps:,} steps of {work.batch:,}, about {work.tokens:.3g} tokens per item"
     )
     return f"{items} ({work.source}){steps}"
 

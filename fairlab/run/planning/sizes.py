@@ -69,7 +69,9 @@ def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
     except FairlabError:
         raise
     except Exception as error:  # transformers' errors about a damaged configuration are of many types
-        raise FairlabError(f"{config} is no configuration of a model: {' '.join(str(error).split())[:200]}") from error
+        raise FairlabError(
+            f"{config} is not the configuration of a model: {' '.join(str(error).split())[:200]}"
+        ) from error
     if known is None:
         return None
     return _counted(name, tuple(sorted(known.items())), folder, "its config.json on the hub, as listed in known.yaml")

@@ -142,7 +142,7 @@ def test_every_layout(tmp_path, case):
         ),
         ("stsb", "dev.tsv", "sentence1\tsentence2\tscore\na\tb\tnan\n", "the score 'nan'"),
         ("qqp", "dev.json", '{"0": {"text_a": "a", "label": "0"}}', "row 0 has the columns text_a, label; qqp has"),
-        ("qqp", "dev.json", '{"0": 5}', "row 0 is no object of named fields"),
+        ("qqp", "dev.json", '{"0": 5}', "row 0 is not an object of named fields"),
         ("qqp", "dev.json", '{"0": {"text_a": null, "text_b": "b", "label": "0"}}', "row 0 lacks text in one of"),
         ("qqp", "dev.json", "{", "dev.json is not JSON"),
         ("qqp", "dev.jsonl", "{}\n3\n", "line 1 has the columns ; qqp has"),

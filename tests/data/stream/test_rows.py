@@ -34,7 +34,7 @@ def test_parquet(tmp_path):
     assert (good.text, good.extra, good.place) == ("a", {"n": 1}, "row 1")
     assert bad.place == "row 2"
     (tmp_path / "b.parquet").write_bytes(b"no")
-    with pytest.raises(FairlabError, match="is no Parquet file"):
+    with pytest.raises(FairlabError, match="is not a Parquet file"):
         list(read_rows(str(tmp_path / "b.parquet")))
 
 
@@ -85,7 +85,7 @@ def test_a_parquet_file_with_a_column_whose_name_is_damaged(tmp_path):
     parquet.write_table(pyarrow.table({"text": ["He left."], "column": ["x"]}), tmp_path / "a.parquet")
     damaged = (tmp_path / "a.parquet").read_bytes().replace(b"column", b"\xb7\x93\x8b\xff\xfe\x80")
     (tmp_path / "a.parquet").write_bytes(damaged)
-    with pytest.raises(FairlabError, match=r"a.parquet is no Parquet file, or a damaged one: 'utf-8' codec"):
+    with pytest.raises(FairlabError, match=r"a.parquet is not a Parquet file, or it is damaged: 'utf-8' codec"):
         list(read_rows(str(tmp_path / "a.parquet")))
 
 
@@ -121,7 +121,7 @@ def test_a_folder_of_texts_is_read_file_by_file(tmp_path):
 
 
 def test_a_data_set_of_the_hub_that_cannot_be_had():
-    with pytest.raises(DataUnavailable, match="nobody/nothing is no file, and the hub does not give it as a data set"):
+    with pytest.raises(DataUnavailable, match="nothing is not a file, and the hub does not have it as a dataset"):
         read_rows("nobody/nothing")
 
 

@@ -1,4 +1,4 @@
-"""Saved data sets, data sets of the hub, and tables of groups and tasks."""
+"""Saved datasets, datasets of the hub, and tables of groups and tasks."""
 
 import json
 

@@ -165,7 +165,7 @@ def test_prompts_are_versioned_and_hashed(tmp_path):
         ),
         ("version: 1", "has no key 'task'"),
         ("just words", "has no key 'version'"),
-        ("a: [", "is no yaml file"),
+        ("a: [", "is not a yaml file"),
         ("version: 1\ntask: $axis", "needs 'version_line'"),
         ("version: 1\ntask: $no\nversion_line: x", "only .axis and .versions"),
         ("version: 1\ntask: costs 5$\nversion_line: x", "only .axis and .versions"),

@@ -107,7 +107,7 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
     if not isinstance(named, dict) or not named:
         raise FairlabError(f"{file} lists no sources; export the ensemble again")
     if strange := sorted(set(given) - set(named)):
-        raise FairlabError(f"sources.{strange[0]} is no source of {folder}; there are: {', '.join(map(str, named))}")
+        raise FairlabError(f"sources.{strange[0]} is not a source of {folder}; there are: {', '.join(map(str, named))}")
     return {str(name): _source(file, str(name), node, given.get(name, {})) for name, node in named.items()}
 
 
@@ -149,8 +149,8 @@ def _class(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> type[S
     found = built_in_source(target) if isinstance(target, str) else None
     if found is None:
         raise FairlabError(
-            f"{file}: {name} is no source of fairlab ({target}); do not use this ensemble, or name a class of your own "
-            f"for it: +sources.{name}.{TARGET}=MODULE.CLASS"
+            f"{file}: {name} is not a source of fairlab ({target}); do not use this ensemble, or name a class of your "
+            f"own for it: +sources.{name}.{TARGET}=MODULE.CLASS"
         )
     return found
 

@@ -127,7 +127,7 @@ class Sources:
         if scores.shape != (len(texts), len(source.outputs)):
             raise FairlabError(
                 f"the source {source.name} gave scores of shape {scores.shape} for {len(texts)} texts and "
-                f"{len(source.outputs)} outputs; it must give one row a text"
+                f"{len(source.outputs)} outputs; it must give one row per text"
             )
         return scores
 

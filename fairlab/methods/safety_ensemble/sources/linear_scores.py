@@ -56,7 +56,7 @@ def read_linear(file: Path, encoder: str) -> LinearScores:
     from safetensors import safe_open
 
     if not file.is_file():
-        raise DataUnavailable(f"{file} is no file of linear scores; {REMEDY}, or set linear=null")
+        raise DataUnavailable(f"{file} is not a file of linear scores; {REMEDY}, or set linear=null")
     with loading(f"the linear scores {file}"), safe_open(file, framework="numpy") as held:
         metadata = held.metadata() or {}
         tensors = {name: held.get_tensor(name) for name in held.keys()}  # noqa: SIM118

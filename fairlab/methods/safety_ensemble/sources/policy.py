@@ -122,7 +122,7 @@ def _merge(backbone: Backbone, file: Path) -> None:
     from fairlab.backbones.adapters import merge_adapters
 
     if not file.is_file():
-        raise DataUnavailable(f"{file} is no file of adapters; give one, or set adapters=null and linear=null")
+        raise DataUnavailable(f"{file} is not a file of adapters; give one, or set adapters=null and linear=null")
     try:
         with loading(f"the adapters {file}"):
             merge_adapters(backbone.model, file)
@@ -138,13 +138,13 @@ def read_policy(file: Path) -> dict[str, list[str]]:
         FairlabError: A line is not a sentence of a harm, or the file has no sentence.
     """
     if not file.is_file():
-        raise DataUnavailable(f"{file} is no policy; give a file with HARM: SENTENCE on each line, or {POLICY}")
+        raise DataUnavailable(f"{file} is not a policy; give a file with HARM: SENTENCE on each line, or {POLICY}")
     found: dict[str, list[str]] = {}
     for number, line in enumerate(text_lines(file), start=1):
         if line.strip() and not line.startswith("# "):
             harm, _, sentence = (part.strip() for part in line.partition(":"))
             if not harm or not sentence:
-                raise FairlabError(f"{file}, line {number} is no sentence of a harm; write HARM: SENTENCE")
+                raise FairlabError(f"{file}, line {number} is not a sentence of a harm; write HARM: SENTENCE")
             found.setdefault(harm, []).append(sentence)
     if not found:
         raise FairlabError(f"{file} holds no sentence; give a file with HARM: SENTENCE on each line")

@@ -48,5 +48,5 @@ def source_class(target: str) -> type[Source]:
     except ImportError as error:
         raise FairlabError(f"the source {target} cannot be imported ({error}); add its folder to PYTHONPATH") from error
     if not isinstance(own, type) or not issubclass(own, Source):
-        raise FairlabError(f"{target} is no source; derive its class from {HERE}.base.Source")
+        raise FairlabError(f"{target} is not a source; derive its class from {HERE}.base.Source")
     return own

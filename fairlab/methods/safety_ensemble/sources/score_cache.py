@@ -48,7 +48,7 @@ class ScoreCache:
             yield
         except sqlite3.DatabaseError as error:
             raise FairlabError(
-                f"{self.path} is no cache of scores, or a damaged one; give another cache file, or remove this one"
+                f"{self.path} is not a cache of scores, or it is damaged; give another cache file, or remove this one"
             ) from error
 
     def read(self, source: Named, texts: Sequence[str]) -> dict[int, NDArray[np.float64]]:

@@ -52,7 +52,7 @@ class StoredScores(Source):
         self.name = name
         file = Path(path)
         if not file.is_file():
-            raise DataUnavailable(f"{path} is no file of scores; {how_to_store(column, outputs)}")
+            raise DataUnavailable(f"{path} is not a file of scores; {how_to_store(column, outputs)}")
         self.version = version or sha256(file)
         rows = _table(file, column)
         if not rows or column not in rows[0] or len(rows[0]) < 2:

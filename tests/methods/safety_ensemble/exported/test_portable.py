@@ -81,7 +81,7 @@ def test_the_code_of_a_source_of_ones_own_is_the_exported_one(tmp_path, monkeypa
     held = yaml.safe_load((folder / "sources.yaml").read_text())
     assert held["own"] == own | {"_sha256_": sha256(tmp_path / "loud.py")}
     assert "_sha256_" not in held["violence"]
-    with pytest.raises(FairlabError, match="own is no source of fairlab"):
+    with pytest.raises(FairlabError, match="own is not a source of fairlab"):
         read_sources(folder, {})
     assert read_sources(folder, {"own": own})["own"] == own
     with (tmp_path / "loud.py").open("a") as file:

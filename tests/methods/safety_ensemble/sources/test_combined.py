@@ -122,7 +122,7 @@ def test_bad_stored_scores_are_named(tmp_path, content, message):
     (tmp_path / "s.csv").write_text(content, encoding="utf-8")
     with pytest.raises(FairlabError, match=message):
         StoredScores(path=str(tmp_path / "s.csv"))
-    with pytest.raises(DataUnavailable, match="is no file of scores"):
+    with pytest.raises(DataUnavailable, match="is not a file of scores"):
         StoredScores(path=str(tmp_path / "none.csv"))
 
 
@@ -143,7 +143,7 @@ def test_the_list_of_violence_names_no_group_and_its_head_is_no_term(tmp_path):
     (tmp_path / "empty.txt").write_text("# nothing\n\n", encoding="utf-8")
     with pytest.raises(FairlabError, match="holds no term"):
         WordList(path=str(tmp_path / "empty.txt"))
-    with pytest.raises(DataUnavailable, match="is no word list"):
+    with pytest.raises(DataUnavailable, match="is not a word list"):
         WordList(path=str(tmp_path / "none.txt"))
 
 
