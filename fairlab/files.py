@@ -198,10 +198,10 @@ def refuse_used(folder: Path, remedy: str = "give a new folder") -> None:
         remedy: End of the sentence, which says what to do.
 
     Raises:
-        FairlabError: Something is there already.
+        FairlabError: Something already exists.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FairlabError(f"{folder} is there already; {remedy}")
+        raise FairlabError(f"{folder} already exists; {remedy}")
 
 
 def is_below(place: str | Path, folder: str | Path) -> bool:

@@ -55,7 +55,7 @@ def score(config: DictConfig) -> None:
         if parts.clear():  # the previous run was stopped during its last step
             print_escaped(f"all scores were there: {output}")
             return
-        raise FairlabError(f"{output} is there already; give another output")
+        raise FairlabError(f"{output} already exists; give another output")
     asked = {"source_scores": config.source_scores, "versions": config.versions}
     load = partial(load_columns, str(folder), config.cache, plain(config.sources), **asked)
     read = None if config.input == STDIN else partial(read_rows, config.input, config.field)

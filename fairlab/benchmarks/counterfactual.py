@@ -82,8 +82,8 @@ class Counterfactual(Benchmark):
             the embeddings of ``encoder``), as LangFair names them.
         encoder: Encoder of texts for ``cosine``, or its hub name or folder, such as
             ``sentence-transformers/all-MiniLM-L6-v2``.
-        prompts: File of prompts of one's own, a text file with one per line or a table with the column ``text``; each is
-            turned to every attribute of ``axis`` by rules, instead of LangFair's templates.
+        prompts: File of prompts of one's own, a text file with one per line or a table with the column ``text``; each
+            is turned to every attribute of ``axis`` by rules, instead of LangFair's templates.
         axis: Axis along which people in ``prompts`` are turned.
         mode: Way of finding people in ``prompts``: ``syntax`` or ``lexical``.
         categories: Categories of groups, such as ``gender``; None takes all eight.

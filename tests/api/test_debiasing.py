@@ -172,7 +172,7 @@ def test_bad_data_is_one_sentence(tiny, tmp_path):
     with pytest.raises(FairlabError, match="no lexicon for the axis 'height'; there are lexicons for: age"):
         fairlab.rewrite("He left.", to="tall", axis="height")
     (tmp_path / "something").touch()
-    with pytest.raises(FairlabError, match="is there already; give a new folder as output"):
+    with pytest.raises(FairlabError, match="already exists; give a new folder as output"):
         fairlab.augment(TEXTS, "counterfactual_groups", output=tmp_path)
 
 

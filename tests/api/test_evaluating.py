@@ -92,7 +92,7 @@ def test_results_are_shown_saved_and_found_again(tiny_folders, groups, tmp_path)
     assert record.metrics() == results.record.metrics()
     assert record.status == "finished"
     assert fairlab.compare(tmp_path / "runs" / "first", results).comparisons[0].difference == 0
-    with pytest.raises(FairlabError, match="first is there already; give a new folder"):
+    with pytest.raises(FairlabError, match="first already exists; give a new folder"):
         results.save(tmp_path / "runs" / "first")
     with pytest.raises(FairlabError, match="there is no reading cced/gap; there are: cced/groups/gap"):
         results["cced/gap"]
@@ -159,7 +159,7 @@ def test_models_of_unknown_kinds(tiny, tiny_folders):
     model = AutoModel.from_pretrained(tiny_folders["bert"])
     with pytest.raises(FairlabError, match=r"a BertModel needs its tokenizer; give the pair \(model, tokenizer\)"):
         fairlab.load(model)
-    with pytest.raises(FairlabError, match=r"the second of \(model, tokenizer\) is a str; give the tokenizer"):
+    with pytest.raises(FairlabError, match=r"the second element of \(model, tokenizer\) is a str; give the tokenizer"):
         fairlab.load((model, "bert"))
     with pytest.raises(FairlabError, match="a Backbone has its own settings; leave out pooling"):
         fairlab.load(tiny, pooling="cls")

@@ -46,7 +46,7 @@ def test_labels_are_certain_and_one_number_a_text_stays_one():
     ("returned", "words"),
     [
         (["maybe"], "the label 'maybe', and the data has no, yes"),
-        ([{"label": "yes", "score": 0.9}], "the likeliest label alone"),
+        ([{"label": "yes", "score": 0.9}], "only the likeliest label"),
         ([{"no": 0.9}], "no probability of 'yes'"),
         ([object()], "returns a list of object; return a row of numbers per text"),
         (None, "returns None; return one row of numbers per text"),

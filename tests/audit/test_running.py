@@ -274,7 +274,7 @@ EMPTY = [*ROWS, ROWS[0] | {"label": ""}]
             {},
             "fails on the text 'He sent a big letter on day 7.'",
         ),
-        (bad(7, float("nan")), {}, "gives no number for the text"),
+        (bad(7, float("nan")), {}, "returns no number for the text"),
         (lambda texts: [0.5], {}, "gives 1 outputs for"),
         ("model.pkl", {}, "'model = joblib.load('model.pkl')', and give model=mine:model"),
         ("model.skops", {}, "load it by skops in a Python module of yours and give model=MODULE:NAME"),

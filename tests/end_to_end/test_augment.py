@@ -165,7 +165,7 @@ def test_a_folder_that_holds_something_else_is_not_touched(tmp_path, capsys):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.txt").write_text("mine")
     assert augment_here(*CDA, "output=out") == 1
-    assert "out is there already and holds no augmentation; choose another output" in capsys.readouterr().err
+    assert "out already exists and does not contain an augmentation; choose another output" in capsys.readouterr().err
     assert augment_here(*CDA, "output=done") == 0
     before = content(tmp_path / "done")
     assert augment_here(*CDA, "output=done", "seed=1") == 1

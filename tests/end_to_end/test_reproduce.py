@@ -82,7 +82,7 @@ def test_it_runs_what_is_missing_once_and_writes_tables(run, matrix, small, tmp_
     matrix(options={"quickstart": ["method.epochs=2"]})
     changed = run("paper=mini", "seeds=1", entry="reproduce")
     assert changed.returncode == 1
-    assert "which is not what the matrix asks; move it away" in changed.stderr
+    assert "which is not the command in the matrix; move it away" in changed.stderr
 
 
 @pytest.mark.slow

@@ -236,7 +236,10 @@ def test_a_plan_asks_no_server_and_says_so(causal, monkeypatch, capsys, tmp_path
         monkeypatch.setattr("sys.argv", command.split())
         print_plan("evaluate", rehearse_evaluation)
         assert not stub.payloads
-    assert f"{stub.url}#m: there, at its server, which the run asks and this plan does not" in capsys.readouterr().out
+    assert (
+        f"{stub.url}#m: available, on its server, which the run contacts but this plan does not"
+        in capsys.readouterr().out
+    )
     assert not list(tmp_path.iterdir())
 
 

@@ -108,7 +108,7 @@ def test_a_killed_mending_resumes(tmp_path):
     rows = rated(900)
     first = fairlab.mend(harsh_on_the_south, data=rows, **given)
     kept = {name: (tmp_path / "out" / "tried" / name / "record.json").read_bytes() for name in given["methods"]}
-    with pytest.raises(FairlabError, match="out is there already; give a new folder as output"):
+    with pytest.raises(FairlabError, match="out already exists; give a new folder as output"):
         fairlab.mend(harsh_on_the_south, data=rows, **given)
     (tmp_path / "out" / "mend.json").unlink()
     (tmp_path / "out" / "tried" / "odds" / "record.json").unlink()  # as if killed there

@@ -30,7 +30,7 @@ WRONG = {
         ["schedule=cosine", "~schedule.warmup", "~schedule.floor", "~schedule.from_zero", PLATEAU],
         "ReduceLROnPlateau",
     ),
-    "a debiasing of another method": (["debiasing=poe"], "debiasing= is of classifiers"),
+    "a debiasing of another method": (["debiasing=poe"], "debiasing= works only with classifiers"),
     "Lightning's key of a method without steps": (
         ["method=inlp", "+trainer.val_check_interval=3"],
         "trainer.val_check_interval has no meaning for INLP",
