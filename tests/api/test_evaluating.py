@@ -197,5 +197,5 @@ def test_what_cannot_be_compared(tiny, tiny_folders, groups, tmp_path):
 def test_folders_without_runs(tmp_path):
     with pytest.raises(FairlabError, match=r"holds no run \(no record.json below it\)"):
         fairlab.runs(tmp_path)
-    with pytest.raises(FairlabError, match="nowhere is no folder; give a folder of runs"):
+    with pytest.raises(FairlabError, match="nowhere is not a folder; give a folder of runs"):
         fairlab.runs("nowhere")

@@ -113,7 +113,12 @@ def changed(folder, name, old, new):
     [
         ("inspect/b.json", '"version": 2', '"version": 9', "is of version 9 of inspect's log format"),
         ("inspect/b.json", '"success"', '"cancelled"', "a run that ended as 'cancelled'; finish it first"),
-        ("lm_eval/tiny_a/results_2026-11-26.json", '"configs"', '"conf"', "is not as lm-evaluation-harness 0.4 writes"),
+        (
+            "lm_eval/tiny_a/results_2026-11-26.json",
+            '"configs"',
+            '"conf"',
+            "does not have the format of lm-evaluation-harness 0.4",
+        ),
         (
             "lm_eval/tiny_a/samples_sums_2026-11-26.jsonl",
             '"metrics": [',
@@ -171,7 +176,7 @@ def test_runs_without_items_and_other_files(tmp_path):
 
 def test_scores_that_are_no_numbers(tmp_path):
     (tmp_path / "a.csv").write_text("id,score\nx,high\n")
-    with pytest.raises(FairlabError, match="has no id, or no number as its score"):
+    with pytest.raises(FairlabError, match="has no id or no numeric score"):
         read_tool_run(tmp_path / "a.csv")
     (tmp_path / "a.csv").write_text("id,score\nx,nan\n")
     with pytest.raises(FairlabError, match="item x of items has no finite score"):
@@ -227,7 +232,7 @@ def test_an_item_without_a_group_is_one_of_its_own(tmp_path):
         ("a.csv", b"id;score\nx;1\n", "has no columns id and score, separated by commas"),
         ("a.csv", "id,score\nx,1\n".encode("utf-16"), "has no columns id and score"),
         ("a.csv", b"id,score,text\nx,1,one\nx,0,two\n", "item x of items occurs several times with different"),
-        ("a.csv.gz", b"\x1f\x8b\x08", "is packed; unpack it"),
+        ("a.csv.gz", b"\x1f\x8b\x08", "is compressed; unpack it"),
         ("per_instance_stats.json", b"[]", "has no run_spec.json next to it"),
     ],
 )
