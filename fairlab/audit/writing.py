@@ -49,7 +49,8 @@ class WritingSettings:
 
     Attributes:
         sampling: Settings of text sampling.
-        system: System prompt before every prompt; empty for no system prompt. field: Column of the prompt, for files
+        system: System prompt before every prompt; empty for no system prompt.
+        field: Column of the prompt, for files
             with columns.
         axis: Axes along which people in prompts change.
         mode: Way of finding people: ``syntax`` or ``lexical``.
@@ -76,7 +77,9 @@ class WritingAudit(Benchmark):
 
     Args:
         pairs: Pairs of each axis.
-        scorer: Scorer of sentiment. output: Name of its score. sampling: Settings of text sampling.
+        scorer: Scorer of sentiment.
+        output: Name of its score.
+        sampling: Settings of text sampling.
         phrases: Phrases of refusals.
         system: System prompt before every prompt; empty for none.
     """

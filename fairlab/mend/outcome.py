@@ -65,7 +65,8 @@ def concluded(
     Args:
         folder: Folder of the result.
         name: Name of the model.
-        price: Limit on the loss of utility. tried: Judgements on the readings for choosing.
+        price: Limit on the loss of utility.
+        tried: Judgements on the readings for choosing.
         skipped: Methods that were not tried, with the reasons.
         proof: Judgement of the best method on the readings for confirming, or None if no method was good enough.
     """

@@ -33,7 +33,8 @@ def begun(folder: Path, facts: Mapping[str, Any]) -> Iterator[None]:
     """Lock the folder of a new or resumed run, and remove the folder if the run fails before finishing a part.
 
     Args:
-        folder: Folder of the run. facts: Model, data and settings, which must be the same when a run is resumed.
+        folder: Folder of the run.
+        facts: Model, data and settings, which must be the same when a run is resumed.
 
     Raises:
         FairlabError: The folder holds a finished run, a run with other facts or unrelated files, or another process is

@@ -12,8 +12,8 @@ from fairlab.files import check_folder
 from fairlab.types import Bounds, FairlabError, Seed
 
 PUBLISHED = Path(__file__).parents[1] / "papers"
-Overrides = list[Any]  # texts, and lists of texts that YAML anchors share
-ByScale = dict[str, Overrides | str]  # a sentence is the reason why there is no run
+Overrides = list[Any]  # texts, or lists of texts that are shared through YAML anchors
+ByScale = dict[str, Overrides | str]  # a sentence in place of overrides gives the reason why there is no run
 
 
 class MatrixNeeds(TypedDict):
@@ -43,7 +43,7 @@ class TableNeeds(TypedDict):
 
 
 class TableForm(TableNeeds, total=False):
-    """Layout of a table, in which any value may be given by scale."""
+    """Layout of a table; any value may differ by scale."""
 
     published: str
     title: str

@@ -26,7 +26,8 @@ class Measuring:
     """Cost of a run's benchmarks.
 
     Attributes:
-        tokens: Number of tokens that models read in all phases. flops: FLOPs of reading these tokens.
+        tokens: Number of tokens that models read in all phases.
+        flops: FLOPs of reading these tokens.
         unknown: Benchmarks whose cost is unknown and not included.
         not_run: Reasons why benchmarks cannot measure a model, by name.
     """
