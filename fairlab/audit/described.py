@@ -82,7 +82,7 @@ GROUPS = {
     "equalized_odds": _gap("equalized odds", "larger gap of true- and false-positive rate (0 is fair)", headline=True),
     "*_gap": _gap("gap in {}", "largest difference between two groups (0 is fair); its interval cannot reach 0"),
     "detectable_*": _points("smallest detectable gap in {}", "true gap that is found with a power of 80 %", low=0.0),
-    "mean_error": _score("mean error of the score", "score less the true score (0 is fair)", ideal=0.0),
+    "mean_error": _score("mean error of the score", "score minus the true score (0 is fair)", ideal=0.0),
     "mean_error_gap": _score(
         "gap in mean error",
         "largest difference between two groups (0 is fair)",

@@ -49,7 +49,7 @@ class PromptSearch:
         verify: Names of the verifiers that distinguish right groups from wrong ones, see
             :func:`fairlab.rewriting.verifiers.load_verifiers`; the paper uses polarity alone. ``label`` is not allowed,
             because the search sees texts without labels.
-        texts: Number of texts to search on, counted from the first text with a word of the axis; None takes all.
+        texts: Number of texts to search on, counted from the first text with a word of the axis; None for all.
         seeds: Initial examples, each with ``text`` and every version, or ``prompt`` for the examples of the prompt's
             file.
         samples: Number of further answers by whose agreement the confidence in a rejected group is measured, if the

@@ -76,7 +76,7 @@ class Symmetric(Planned):
     Args:
         label: Column of the label.
         others: Treatment of pairs without an exchange: ``left_out`` or ``kept``.
-        language_model: Causal LM that checks the exchanges; None takes the first one drawn.
+        language_model: Causal LM that checks the exchanges; None for the first one drawn.
         candidates: Number of exchanges drawn per name or number if a language model chooses, at least 1.
         rise: Maximum rise of a token's negative log-likelihood by an exchange, in nats; a value below 0 requires a
             fall.

@@ -34,7 +34,7 @@ def pad(
     Args:
         token_ids: Token ids of each text.
         padding_id: Token id of the padding.
-        width: Number of tokens, at least that of the longest text; None takes that number.
+        width: Number of tokens, at least that of the longest text; None for that number.
     """
     longest = max(len(ids) for ids in token_ids) if width is None else width
     input_ids = torch.full((len(token_ids), longest), padding_id)

@@ -45,7 +45,7 @@ def read_comparison(path: str | None = None, *, field: str = "text", category: s
     """Read the comparison set.
 
     Args:
-        path: path of a file that ``read_rows`` accepts; None takes the tweets of Davidson et al.
+        path: path of a file that ``read_rows`` accepts; None for the tweets of Davidson et al.
         field: name of the column that holds the text, in a custom file.
         category: name of the column that holds the category, in a custom file; None puts all texts in one category.
 

@@ -45,7 +45,7 @@ def collated(
         blocks: Token ids of each piece of each block.
         positions: Position of each block in its split.
         padding_id: Token id of the padding.
-        scored: Whether each token of each piece is a target; None takes all but the first of a piece.
+        scored: Whether each token of each piece is a target; None for all but the first of a piece.
     """
     longest = max(sum(map(len, pieces)) for pieces in blocks)
     shape = (len(blocks), longest)

@@ -68,7 +68,7 @@ class Entries(Streamed):
         augmented: whether to train on the augmented sample, or on the same number of original entries.
         made: output folder of ``fairlab.augment``, or a file of rows, that holds the augmented sample; None makes it
             here with ``augmentation``.
-        kinds: kinds of made entries to train on, of ``entry``, ``copy``, ``upshift`` and ``downshift``; None takes all.
+        kinds: kinds of made entries to train on, of ``entry``, ``copy``, ``upshift`` and ``downshift``; None for all.
         limit: maximal number of training entries, a fair subsample of those made, as ``limit`` of
             ``fairlab.augment``; None uses all.
         tokens: number of training tokens. Entries are taken in a drawn order, repeated when all were used, until the
@@ -80,7 +80,7 @@ class Entries(Streamed):
         encoder: the causal LM with its tokenizer.
         epochs: number of passes over the entries.
         seed: seed of the order of the batches, and of ``limit`` and ``tokens``.
-        draw: seed of the order of the entries, and so of the sample; None takes ``seed``.
+        draw: seed of the order of the entries, and so of the sample; None to use ``seed``.
         augmentation: augmentation that returns replacements for a text, or rows made from rows; None if ``made`` is
             given.
 

@@ -49,7 +49,7 @@ class Instructions(Streamed):
     Args:
         path: Path of the rows: JSON lines, JSON, Parquet, or a saved or hub dataset.
         validation: Number of conversations that are held out, drawn with the seed.
-        limit: Maximum number of conversations to train on, drawn with the seed; None takes all.
+        limit: Maximum number of conversations to train on, drawn with the seed; None for all.
         block: Length of a block in tokens, at most ``backbone.max_length``.
         batch_size: Number of blocks in a training batch, over all processes.
         encoder: Causal LM with its tokenizer.

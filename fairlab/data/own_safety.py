@@ -26,7 +26,7 @@ class TableColumns:
         text: Column of the texts.
         key: Column of the name of a text's counterfactual set; without it, every text is a set of its own.
         subgroup: Column of a text's ``category:subgroup``; it may be missing.
-        labels: Columns of the harms; None takes the object in the column ``labels``, or else every other column that
+        labels: Columns of the harms; None for the object in the column ``labels``, or else every other column that
             holds nothing but 0, 1, true, false and empty cells.
     """
 
@@ -43,7 +43,7 @@ def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[Safety
 
     Args:
         file: File in any format of a table, a saved dataset, or a folder that ``fairlab.augment`` made.
-        columns: Columns of the table; None takes the usual names.
+        columns: Columns of the table; None for the usual names.
 
     Raises:
         DataUnavailable: The file does not exist.

@@ -27,7 +27,7 @@ class OwnTexts(LabelledTexts):
         path: path or name of the rows, as :func:`fairlab.data.stream.rows.read_rows` takes it.
         field: column of the text, or two columns for pairs of texts.
         label: column of the label, or of the score if ``labels`` is empty.
-        labels: names of the labels, in the order of the classifier's outputs; None takes the values of the column, and
+        labels: names of the labels, in the order of the classifier's outputs; None for the values of the column, and
             an empty list reads scores.
         validation: share of the rows held out, above 0 and below 1; rows that share a first text are never split.
         batch_size: number of rows in a training batch, over all processes.
@@ -83,7 +83,7 @@ def own_task(
         path: path or name of the rows.
         field: column of the text, or two columns for pairs of texts.
         label: column of the label or score.
-        labels: names of the labels; None takes the labels of the column, and an empty list reads scores.
+        labels: names of the labels; None for the labels of the column, and an empty list reads scores.
 
     Raises:
         FairlabError: The file is missing, a row lacks text or label, there are more than two fields, or the labels are

@@ -60,7 +60,7 @@ class PackedText(Loading):
             without this field is itself original.
         twin: ``perturbed`` trains on ``field`` (and the augmentation), ``original`` on the text before perturbation.
         passage: maximal number of tokens of a passage, unless a single sentence is longer.
-        block: length of a block in tokens, special ones included; None takes the encoder's ``max_length``.
+        block: length of a block in tokens, special ones included; None for the encoder's ``max_length``.
         validation: share of the passages held out, above 0 and below 1.
         separators: whether the tokenizer's separator follows every document: a row, or a file of running text.
         across_documents: whether tokens attend to other documents of their block; False needs ``separators``.

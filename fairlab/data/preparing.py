@@ -59,7 +59,7 @@ class TextPart:
         number: number of the shard.
         paragraphs: running text.
         rows: rows that are whole passages; either this or ``paragraphs`` is empty.
-        room: maximal number of characters of original text, up to the end of a passage; None takes all.
+        room: maximal number of characters of original text, up to the end of a passage; None for all.
         ends: whether a file of running text, which is one document, ends here.
     """
 

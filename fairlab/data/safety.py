@@ -31,13 +31,13 @@ class SafetyData(TrainingData):
 
     Args:
         name: name of the dataset, one of :data:`READERS`.
-        path: path of the dataset's file; None takes the one that comes with fairlab or is below ``FAIRLAB_DATA``.
+        path: path of the dataset's file; None for the one that comes with fairlab or is below ``FAIRLAB_DATA``.
         held_out: names of further datasets, not used for training or model selection.
         always_trained: names of further datasets whose texts are in every training part, and are never measured.
         folds: number of folds, at least three; each is the test set of one model, and the validation set of another.
         repeats: number of independent divisions of the data into folds.
         seed: seed of the divisions.
-        columns: columns of a table of one's own, see :class:`TableColumns`; None takes the usual names.
+        columns: columns of a table of one's own, see :class:`TableColumns`; None for the usual names.
         augmentation: augmentation that makes the versions; None uses only the texts that the data holds.
 
     Attributes:

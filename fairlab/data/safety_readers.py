@@ -37,9 +37,9 @@ def read_safety(name: str, path: str | None = None, columns: TableColumns | None
 
     Args:
         name: one of :data:`READERS`; ``embedded/safety`` is a small harmless sample that comes with fairlab.
-        path: path of a file, or of a folder that ``fairlab.augment`` made from one; None takes the file below
+        path: path of a file, or of a folder that ``fairlab.augment`` made from one; None for the file below
             ``FAIRLAB_DATA``.
-        columns: columns of a table of one's own; None takes the usual names.
+        columns: columns of a table of one's own; None for the usual names.
 
     Raises:
         DataUnavailable: the file is unavailable.

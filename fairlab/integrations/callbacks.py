@@ -22,8 +22,8 @@ class TransformersFairness(TrainerCallback):
         benchmarks: Names of benchmarks, or benchmarks.
         every: Number of steps between measurements.
         settings: Settings by dotted key.
-        limit: Maximum number of items per benchmark; None takes all.
-        tokenizer: Tokenizer of the model; None takes the trainer's processing class.
+        limit: Maximum number of items per benchmark; None for all.
+        tokenizer: Tokenizer of the model; None for the trainer's processing class.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class LightningFairness(lightning.Callback):
             transformers model.
         tokenizer: Tokenizer of a transformers model; None for other models.
         settings: Settings by dotted key.
-        limit: Maximum number of items per benchmark; None takes all.
+        limit: Maximum number of items per benchmark; None for all.
     """
 
     def __init__(

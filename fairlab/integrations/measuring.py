@@ -29,7 +29,7 @@ def measured_values(
         model: Any value that :func:`fairlab.evaluate` accepts; a pair of a transformers model and its tokenizer.
         benchmarks: Names of benchmarks, or benchmarks.
         settings: Settings by dotted key.
-        limit: Maximum number of items per benchmark; None takes all.
+        limit: Maximum number of items per benchmark; None for all.
     """
     module = model[0] if isinstance(model, tuple) else model
     with undisturbed(module), torch.no_grad():

@@ -54,7 +54,7 @@ class ADEPT(PrototypeDebiasing):
     Args:
         encoder: Backbone to debias, trained in place.
         compat: Version of the loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
-        rho: Bandwidth in the unit of a distance between hidden states of all layers, > 0. None takes the value of
+        rho: Bandwidth in the unit of a distance between hidden states of all layers, > 0. None for the value of
             ``compat``, which is meant for BERT-large. ``scaled`` fits it to the encoder on the first batch, see
             :func:`fairlab.losses.adept.scaled_bandwidth`.
         alpha: Weight of the bias loss, >= 0.

@@ -57,7 +57,7 @@ class CausalLMTuning(Trained):
         encoder: Causal LM, trained in place.
         rank: Rank of the adapters on the linear layers of the model's body, with all other weights frozen; None trains
             all weights.
-        alpha: Numerator of the adapters' scale alpha / rank; None takes a scale of 1.
+        alpha: Numerator of the adapters' scale alpha / rank; None for a scale of 1.
         adapter_dropout: Share of the adapters' inputs that is dropped in training, from 0 to below 1.
         targets: Names of the adapted layers, such as ``[q_proj, v_proj]``, or ``all-linear``.
         bias: Biases that are trained with the adapters: ``none``, ``all`` or ``lora_only``.

@@ -105,7 +105,7 @@ def test_a_model_of_random_weights_is_said_to_be_one_at_every_reading(tiny_folde
 
 def test_a_strict_run_refuses_a_model_that_fails(tiny, tmp_path):
     record = Record(tmp_path, {"seed": 0, "strict": True}, "command")
-    with pytest.raises(FairlabError, match=r"^the model was refused by strict=true: .*; take a sound copy, or leave"):
+    with pytest.raises(FairlabError, match=r"^the model was refused by strict=true: .*; use a sound copy, or leave"):
         measure([Counted("one")], tiny, "", record)
     assert not record.readings
 
@@ -210,7 +210,7 @@ def test_words_that_are_all_the_same_to_a_tokenizer_are_told(tiny_folders, tmp_p
     }
     (folder / "tokenizer.json").write_text(json.dumps(content))
     found = validity(load_backbone(str(folder), **HOW))
-    assert "rarer words and names are unknown to its tokenizer, and all the same" in found.not_judged[0]
+    assert "rarer words and names are unknown, and so alike, to its tokenizer" in found.not_judged[0]
 
 
 def test_a_configuration_of_fewer_layers_is_told_by_the_weights_it_leaves_out(tiny_folders, tmp_path):

@@ -33,7 +33,7 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
         split: name of the split: ``train``, or one of the task's ``dev_splits``.
         path: path of a folder with a file named after the split and ending in .tsv, .json, .jsonl, .csv or .parquet
             (for a mixture, in one subfolder per task); of a folder that ``save_to_disk`` wrote, with that split; or
-            ``hub`` for the hub. None takes ``FAIRLAB_DATA``, or a download checked by hash if one is known.
+            ``hub`` for the hub. None to use ``FAIRLAB_DATA``, or a download checked by hash if one is known.
 
     Raises:
         DataUnavailable: the data is unavailable.

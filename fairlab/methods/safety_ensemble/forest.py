@@ -63,7 +63,7 @@ class SafetyEnsemble:
 
     Args:
         sources: Classifiers whose scores are the features.
-        harms: Names of the harms to train models for; None takes all that the data has labels for.
+        harms: Names of the harms to train models for; None for all that the data has labels for.
         inputs: Total number of scores that the sources must give; None accepts any number.
         kind: Kind of model: ``forest``, or ``boosting`` or ``logistic`` as a replacement.
         trees: Number of trees of the forest, or of rounds of boosting; at least 1.

@@ -26,7 +26,7 @@ class StoredScores(Source):
         name: Name of the source, unique within an ensemble.
         version: Version of the scores' provider; None uses the file's hash.
         column: Name of the column that holds the text.
-        outputs: Names of the score columns to take; None takes all.
+        outputs: Names of the score columns to take; None for all.
 
     Raises:
         DataUnavailable: The file does not exist.
