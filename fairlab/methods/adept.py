@@ -32,9 +32,9 @@ class ADEPTSwitches(Switches):
 
 
 MODES = {
-    # rho as set by the authors' script; divergence of hidden states, which their code enables with a flag.
+    # rho of the authors' script; divergence of hidden states, which their code enables with a flag
     "paper": ADEPTSwitches(shifted=False, pads_in_prototypes=False, pads_in_losses=False, drift="divergence", rho=15.0),
-    # Computation of the authors' code: the script's rho never reaches the function, whose own default is 10.
+    # What the authors' code computes: the script's rho never reaches the function, whose own default is 10.
     "official": ADEPTSwitches(
         shifted=True, pads_in_prototypes=True, pads_in_losses=False, drift="all_positions", rho=10.0
     ),
@@ -48,8 +48,8 @@ MODES = {
 class ADEPT(PrototypeDebiasing):
     """Method that aligns the attributes' distributions over the neutral words of a batch.
 
-    The distributions are normalised over a batch. For the bias loss, accumulating batches over several steps is
-    therefore a different objective from one large batch.
+    The distributions are normalised over a batch. Accumulating the bias loss over several small batches is therefore a
+    different objective from using one large batch.
 
     Args:
         encoder: Backbone to debias, trained in place.
@@ -117,7 +117,7 @@ class ADEPT(PrototypeDebiasing):
         prototypes_AF, neutral_BF = self.prototypes.flatten(1), neutral_BLD.flatten(1)
         if self.rho.isnan() and (found := scaled_bandwidth(prototypes_AF.detach(), neutral_BF.detach())) > 0:
             self.rho.fill_(found)
-        # With a single word, or words that are all equally near, the loss is 0 at any bandwidth.
+        # With a single word, or if all words are equally near, the loss is 0 at any bandwidth.
         return divergence_loss(prototypes_AF, neutral_BF, self.rho.nan_to_num(nan=1.0))
 
     def facts(self) -> dict[str, object]:

@@ -33,8 +33,8 @@ from fairlab.types import FairlabError
 class CCD(Trained):
     """Method that trains an encoder to place all attributes of a group equally far from its neutral text.
 
-    The neutral text keeps its embedding. Embeddings of the original encoder do not change during training, so they are
-    computed once, in ``setup``, and no second encoder is kept.
+    The neutral text keeps its embedding. Embeddings of the original encoder do not change during training. They are
+    computed once, in ``setup``, so no second encoder is kept in memory.
 
     Args:
         encoder: Backbone to debias, trained in place.

@@ -37,7 +37,7 @@ MODES = {
         drift="squared_distance",
         bias="sum_of_squares",
     ),
-    # Computation of the authors' code.
+    # What the authors' code computes.
     "official": DPCESwitches(
         shifted=True,
         pads_in_prototypes=True,

@@ -268,7 +268,7 @@ EMPTY = [*ROWS, ROWS[0] | {"label": ""}]
         (lambda texts: [[-2.0, 3.0]] * len(texts), {}, "logits and not probabilities"),
         (lambda texts: [[0.2, 0.3, 0.5]] * len(texts), {}, "gives 3 outputs per text, and there are 2 labels (0, 1)"),
         (of_words("He"), {"labels": ["good", "bad"]}, "has the label '0', and the model has good, bad"),
-        (of_words("He"), {"data": WITHOUT}, "names people by gender"),
+        (of_words("He"), {"data": WITHOUT}, "names people whose gender"),
         (
             bad(7, None),
             {},

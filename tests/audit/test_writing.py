@@ -70,7 +70,7 @@ def test_chance_is_within_noise_or_cannot_be_told(record):
 
 
 def test_prompts_without_people_are_refused(record):
-    with pytest.raises(FairlabError, match="no text of this list names people by gender"):
+    with pytest.raises(FairlabError, match="no text of this list names people whose gender"):
         audited(0.0, record, [{"text": "Write of rain."}])
 
 

@@ -54,7 +54,7 @@ def test_own_prompts_are_turned_to_every_attribute(tmp_path):
     assert outcome.items["gender"].shape[0] == 2
     assert "1 of 3 prompts are left out" in outcome.notes[0].text
     path.write_text("What is rain?\n")
-    with pytest.raises(FairlabError, match=r"no prompt of .* names people by gender"):
+    with pytest.raises(FairlabError, match=r"no prompt of .* names people whose gender"):
         Counterfactual(Balance(), prompts=str(path), mode="lexical").measure(writer())
 
 

@@ -114,7 +114,7 @@ def test_another_number_of_inputs_than_the_papers_is_refused(run):
     done = run("+experiment=safety_ensemble", "scale=paper", "data=safety_sample", "source=[sentiment]")
     assert done.returncode == 1
     assert done.stderr == (
-        "fairlab: method.inputs asks for 34 scores, and the sources give 4; give others by source=, or set "
+        "fairlab: method.inputs asks for 34 scores, but the sources give 4; give others by source=, or set "
         "method.inputs=null\n"
     )
 

@@ -97,7 +97,7 @@ def test_a_moved_ensemble_scores_every_kind_of_input_alike(run, exported, tmp_pa
     (moved / "sources" / "word_list" / "words.txt").unlink()
     refused = run(f"model={moved}", "input=texts.csv", "output=x.jsonl", entry="score")
     assert refused.returncode == 1
-    assert refused.stderr.endswith("copy it there, or give its place: +sources.word_list.path=PATH\n")
+    assert refused.stderr.endswith("copy it there, or give its path: +sources.word_list.path=PATH\n")
     assert not list(tmp_path.glob("x.jsonl*"))
 
 

@@ -97,7 +97,7 @@ WRONG = {
     "no input": (b'{"texts": "a"}', "the body must be an object with 'input'"),
     "a number": (b'{"input": 5}', "'input' must be a text or a list of texts"),
     "numbers": (b'{"input": ["a", 5]}', "'input' must be a text or a list of texts"),
-    "an image": (b'{"input": [{"type": "image_url", "image_url": {"url": "x"}}]}', "this server reads texts alone"),
+    "an image": (b'{"input": [{"type": "image_url", "image_url": {"url": "x"}}]}', "this server reads only texts"),
     "another part": (b'{"input": [{"type": "text"}]}', 'must be {"type": "text", "text": ...}'),
     "parts and texts": (b'{"input": ["a", {"type": "text", "text": "b"}]}', "'input' must be a text or a list"),
     "no text": (b'{"input": []}', "at least one"),

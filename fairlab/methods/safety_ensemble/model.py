@@ -22,7 +22,7 @@ class HarmModel:
 
     Attributes:
         pipelines: Pipelines from source scores to the probability of the harm, whose logits are averaged; medians
-            replace missing scores. They are pipelines of scikit-learn when fitted, and arrays when loaded.
+            replace missing scores. They are scikit-learn pipelines after fitting, and arrays after loading.
         slope, intercept: Line applied to the logit, so that scores are probabilities on the validation seeds
             (Platt 1999).
     """
@@ -35,8 +35,8 @@ class HarmModel:
         """Return scores (N,) in [0, 1] of source scores (N, F).
 
         Args:
-            features: Source scores, (N, F), or (K, F) of the turned texts of N texts.
-            owner: Index of the text that a turned text belongs to, (K,); the logits of a text are averaged.
+            features: Source scores, (N, F), or scores (K, F) of the rewrites of N texts.
+            owner: Index of the text that each rewrite belongs to, (K,); the logits of a text are averaged.
         """
         found = logits(self.pipelines, features)
         if owner is not None:
@@ -69,7 +69,8 @@ def mean_by_owner(values: Array, owner: NDArray[np.int64]) -> Array:
 def _probabilities(pipeline: Any, features: Array) -> Array:
     """Return the probabilities of ``predict_proba``.
 
-    A forest is evaluated without the checks and the job per tree, which would take longer than the evaluation.
+    A forest is evaluated without scikit-learn's checks and its job per tree, which would take longer than the
+    evaluation.
     """
     if isinstance(pipeline, Fitted):
         return pipeline.probabilities(features)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 RIDGE = 1e-4  # penalty on each coefficient, in units of the mean loss
-WIDTH = 0.5  # of the kernel: exp(-WIDTH * the mean squared difference of two texts' standardised scores)
+WIDTH = 0.5  # kernel: exp(-WIDTH * the mean squared difference of two texts' standardised scores)
 LANDMARKS = 200  # number of training texts that the kernel compares a text with
 
 
@@ -28,7 +28,7 @@ def paired_logistic(
     *,
     evenly: bool = False,
 ) -> Any:
-    r"""Fit a pipeline of scikit-learn that minimises the loss and the variance of logits within sets.
+    r"""Fit a scikit-learn pipeline that minimises the loss and the variance of logits within sets.
 
     .. math:: \frac1S \sum_i s_i\, \ell(y_i, w^\top x_i) + w^\top(\lambda C + \mathrm{RIDGE}\, I) w
 

@@ -20,7 +20,7 @@ class Setting:
     Attributes:
         leaf: Minimum number of seeds in a leaf of its forest, at least 1; all versions of a seed count as one.
         penalty: Weight, at least 0, of the variance of logits within sets in the kernel logistic regression, whose
-            logits are averaged with the forest's; None uses the forest alone.
+            logits are averaged with the forest's; None for the forest alone.
         strength: Lambdas and betas of reweighting.
 
     Raises:
@@ -69,5 +69,5 @@ def _listed(value: T | Sequence[T]) -> list[T]:
     """
     found = list(value) if isinstance(value, Sequence) else [value]
     if not found:
-        raise FairlabError("method.leaf, method.penalty and the values of method.reweighting may be no empty lists")
+        raise FairlabError("method.leaf, method.penalty and the values of method.reweighting must not be empty lists")
     return found

@@ -1,6 +1,6 @@
-"""Views of a text that a model can receive: the text itself, without identities, or turned to reference groups.
+"""Views of a text that a model can receive: the text itself, without identities, or rewritten to reference groups.
 
-Shape letters: N texts, F source scores, K turned texts of all of them, U of them distinct.
+Shape letters: N texts, F source scores, K rewritten texts in total, U of them distinct.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Views:
     Attributes:
         text: Scores of the texts, (N, F).
         blind: Scores of the texts with identity words in neutral forms, (N, F); None if no model uses them.
-        turned: Scores of the texts turned to reference groups, (U, F), each row once; None if no model uses them.
-        row: Row of each turned text, (K,).
-        owner: Index of the text that each turned text belongs to, (K,).
+        turned: Distinct scores of the rewrites to reference groups, (U, F); None if no model uses them.
+        row: Row of each rewrite in ``turned``, (K,).
+        owner: Index of the text that each rewrite belongs to, (K,).
     """
 
     text: Array
@@ -51,7 +51,7 @@ class Views:
         return Views(self.text[chosen], blind, self.turned[rows], row, owner)
 
     def logits(self, pipelines: Sequence[Any], view: str) -> Array:
-        """Return mean log odds (N,) of fitted pipelines for one view; of turned texts, the mean."""
+        """Return the mean log odds (N,) of fitted pipelines for one view, averaged over rewrites."""
         if view == BLIND:
             assert self.blind is not None
             return logits(pipelines, self.blind)
@@ -71,7 +71,7 @@ class Shown:
     view: str = TEXT
 
     def scores(self, views: Views) -> tuple[Array, Array]:
-        """Return scores (N,) in [0, 1]: calibrated, and as the model gives them."""
+        """Return scores (N,) in [0, 1], calibrated and uncalibrated."""
         found = views.logits(self.model.pipelines, self.view)
         return _sigmoid(self.model.slope * found + self.model.intercept), _sigmoid(found)
 
@@ -93,7 +93,7 @@ def seen(
         blind = sources.score([words.blinded(text) for text in texts])
     if AVERAGE in views:
         text, turned, owner = turned_scores(sources, texts, References(identities))
-        rows, row = np.unique(turned, axis=0, return_inverse=True)  # texts of a template become one
+        rows, row = np.unique(turned, axis=0, return_inverse=True)  # texts from one template become equal
         return Views(text, blind, rows, row, owner)
     return Views(sources.score(texts), blind)
 

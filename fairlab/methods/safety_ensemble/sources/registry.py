@@ -9,14 +9,14 @@ from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.types import FairlabError
 
 HERE = __name__.rpartition(".")[0]
-FORMER = ("fairlab.ensemble.", f"{HERE}.sources.", f"{HERE}.transformer.")  # modules of older exports and records
+FORMER = ("fairlab.ensemble.", f"{HERE}.sources.", f"{HERE}.transformer.")  # modules named in older exports and records
 
 
 def built_in_source(target: str) -> type[Source] | None:
     """Return the class of a built-in source of fairlab, or None for any other name.
 
-    A name is compared with the modules of this package, and only these are imported. The class must be a source defined
-    in such a module itself, so that a name from a folder cannot reach anything else.
+    Only modules of this package are imported, and the class must be a source that is defined in one of them. A name
+    from a folder thus cannot reach anything else.
 
     Args:
         target: Dotted name of the class.

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from fairlab.types import FairlabError
 
-AT_ONCE = 500  # keys in a query
+AT_ONCE = 500  # keys per query
 
 
 class Named(Protocol):
-    """Properties of a source that a cache needs."""
+    """Attributes of a source that a cache needs."""
 
     name: str
     version: str
@@ -32,7 +32,7 @@ class ScoreCache:
         path: Path of the file, which is created if missing.
 
     Raises:
-        FairlabError: The file is of another kind.
+        FairlabError: The file is not a cache of scores.
     """
 
     def __init__(self, path: Path) -> None:

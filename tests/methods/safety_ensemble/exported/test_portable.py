@@ -50,8 +50,8 @@ def test_a_moved_folder_needs_what_lay_elsewhere_once(exported, tmp_path):
     with pytest.raises(FairlabError) as error:
         read_sources(moved, {})
     assert str(error.value) == (
-        f"{moved}/sources/stored/scores.csv, which the source stored needs, is not there; copy it there, or give its "
-        "place: +sources.stored.path=PATH"
+        f"{moved}/sources/stored/scores.csv, which the source stored needs, does not exist; copy it there, or give its "
+        "path: +sources.stored.path=PATH"
     )
     given = read_sources(moved, {"stored": {"path": str(kept)}})
     (moved / "sources" / "stored").mkdir()

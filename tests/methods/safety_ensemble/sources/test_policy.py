@@ -50,7 +50,7 @@ def test_the_policy_that_comes_with_fairlab_names_no_group():
     [
         ("hate: they\nnothing\n", "line 2 is not a sentence of a harm; write HARM: SENTENCE"),
         ("hate:\n", "line 1 is not a sentence of a harm"),
-        ("# a head\n\n", "holds no sentence"),
+        ("# a head\n\n", "contains no sentence"),
     ],
 )
 def test_a_bad_policy_is_named(tmp_path, content, message):
