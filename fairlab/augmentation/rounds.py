@@ -1,4 +1,4 @@
-"""Finished rounds of a search, kept as ``round-NN.json`` in an output, so that the same command goes on behind them."""
+"""Finished rounds of a search, stored as ``round-NN.json``, after which the same command continues."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_a_set_from_a_language_model_stays_in_the_run(tmp_path):
         (["augmentation.summary=llm"], "augmentation.summary=llm asks a language model"),
         (["attributes=[swedish]"], "attributes must name at least two"),
         (["axis=shoes"], "no lexicon for the axis 'shoes'"),
-        (["rewriter=rules"], "replaces words by rewriter=biasers alone"),
+        (["rewriter=rules"], "works only with rewriter=biasers"),
         (["+augmentation=cda", "rewriter=biasers"], "rewriter=biasers is for the augmentation biasers alone"),
     ],
 )

@@ -138,7 +138,7 @@ def test_empty_sets_and_values_that_are_no_numbers_are_one_sentence():
     targets, comparisons, labels = data(1)
     with pytest.raises(FairlabError, match="the comparison set is empty; give one that holds texts"):
         db_index(targets, comparisons[:0], labels)
-    with pytest.raises(FairlabError, match="no entry to cluster"):
+    with pytest.raises(FairlabError, match="no entries to cluster"):
         cluster(targets[:0])
     targets[7, 2] = np.nan
     with pytest.raises(FairlabError, match="target entry 8 holds a value that is not finite"):
