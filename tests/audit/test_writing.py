@@ -105,4 +105,4 @@ def test_refusals_of_all_cannot_tell(record):
     model = ModelObject("refuses")
     model.writer = Refuses()
     (answer,) = audit_writing(model, PROMPTS, SETTINGS, Balance(), "balance", record)
-    assert answer == "gender: cannot tell, because every answer refuses; ask other prompts, or another model."
+    assert answer == "gender: cannot tell, because every answer is a refusal; try other prompts or another model."

@@ -86,7 +86,7 @@ def test_a_model_is_shown_each_fault_once(monkeypatch):
 
 
 def test_a_repair_needs_a_language_model():
-    with pytest.raises(FairlabError, match=r"augmentation\.repair asks a language model again"):
+    with pytest.raises(FairlabError, match=r"augmentation\.repair works only with a language model"):
         CounterfactualGroups(rewriter=WordSwapGroups(lexicon=GENDER), repair=True)
 
 

@@ -137,7 +137,7 @@ def test_no_data_is_not_run(tmp_path, tiny):
 
 def test_a_probe_needs_labels():
     for task in ("stsb", "race"):
-        with pytest.raises(FairlabError, match=f"a probe needs a task of labels, which {task} is not"):
+        with pytest.raises(FairlabError, match=f"a probe needs a task with labels, unlike {task} is not"):
             Probe(task)
 
 

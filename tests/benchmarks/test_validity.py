@@ -82,7 +82,7 @@ def test_texts_that_cannot_be_told_apart(tiny, tmp_path):
 
 def test_a_tokenizer_of_a_larger_model(tiny, tmp_path):
     tiny.model.resize_token_embeddings(30_000)
-    assert_not_run(tiny, tmp_path, "the tokenizer gives token 30521 to a model of 30000 tokens")
+    assert_not_run(tiny, tmp_path, "the tokenizer produces token 30521, but the model has only 30000 tokens")
 
 
 def test_embeddings_that_overflow(tiny, tmp_path):

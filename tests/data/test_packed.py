@@ -113,7 +113,7 @@ def test_rows_of_fairlab_augment_are_passages_by_their_original(tiny, tmp_path):
     ]
     write_rows(tmp_path / "data-00000.jsonl", rows[:20])
     write_rows(tmp_path / "data-00001.jsonl", rows[20:])
-    with pytest.raises(DataUnavailable, match=r"has no manifest\.json: .* one that has not finished"):
+    with pytest.raises(DataUnavailable, match=r"has no manifest\.json: .* not a finished output"):
         make(tiny, tmp_path)
     listed = [{"data": {"file": file.name, "sha256": sha256(file)}} for file in sorted(tmp_path.glob("data-*.jsonl"))]
     (tmp_path / "manifest.json").write_text(json.dumps({"shards": listed}))

@@ -40,7 +40,7 @@ def test_a_folder_is_expanded_and_accounted_for(tmp_path, capsys):
     record = Record.load(tmp_path / "out")
     said_ = capsys.readouterr().out
     assert record.provenance["rows"]["copies"] == 5
-    assert f"{len(made)} rows of 3 entries and 3 biasers; one mention an entry can give 36 at most." in said_
+    assert f"{len(made)} rows of 3 entries and 3 biasers; one mention per entry can give 36 at most." in said_
     assert record.provenance["input"]["name"] == "reports"
     report = (tmp_path / "out" / "report.html").read_text()
     assert "Rows by biaser" in report

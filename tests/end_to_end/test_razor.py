@@ -238,7 +238,7 @@ def test_a_model_that_always_fails_the_check_leaves_the_data_and_says_so(tmp_pat
     printed = capsys.readouterr().out
     assert "no rewrite was taken, so the dataset is unchanged" in printed
     assert "augmentation.k=50 is above the number of documents" in printed
-    assert "how much the texts give away was not measured: a probe cannot be trained, it needs 50 documents" in printed
+    assert "what the texts reveal about labels was not measured: a probe cannot be trained, it needs 50 documents" in printed
 
 
 @pytest.mark.data

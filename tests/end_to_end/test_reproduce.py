@@ -189,7 +189,7 @@ def test_readings_before_are_not_taken_from_another_model_or_benchmark(run, smal
         assert done.returncode == 1
         assert message in done.stderr
     missing = run(*small, "before=nowhere")
-    assert "before=nowhere holds no run and its items" in missing.stderr
+    assert "before=nowhere holds no run with its items" in missing.stderr
 
 
 def test_a_run_that_fails_leaves_its_cells_empty(run, matrix, small, tmp_path):

@@ -137,5 +137,5 @@ def test_nothing_to_continue(run, small):
     done = run(*small, "ckpt=last")
     assert done.returncode == 1
     assert done.stderr.strip().splitlines() == [
-        "fairlab: there is no unfinished run in outputs/ccd_bert; leave ckpt out to start one"
+        "fairlab: there is no unfinished run in outputs/ccd_bert; leave ckpt out to start a new one"
     ]

@@ -139,7 +139,7 @@ def test_a_model_or_port_that_cannot_be_had_is_said(run, exported):
     refused = run("nowhere", entry="serve")
     assert (refused.returncode, refused.stderr) == (
         1,
-        "fairlab: nowhere holds no ensemble; give the folder 'model' of a run of safety_ensemble\n",
+        "fairlab: nowhere holds no ensemble; give the folder 'model' of a safety_ensemble run\n",
     )
     refused = run(str(exported), "port=99999", entry="serve")
     assert refused.returncode == 1

@@ -111,7 +111,7 @@ def changed(folder, name, old, new):
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [
-        ("inspect/b.json", '"version": 2', '"version": 9', "is of version 9 of inspect's log format"),
+        ("inspect/b.json", '"version": 2', '"version": 9', "has version 9 of inspect's log format"),
         ("inspect/b.json", '"success"', '"cancelled"', "a run that ended as 'cancelled'; finish it first"),
         (
             "lm_eval/tiny_a/results_2026-11-26.json",
@@ -246,8 +246,8 @@ def test_odd_files_are_one_sentence(tmp_path, name, content, message):
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [
-        ("every_eval_ever/tiny_a.json", '"schema_version":"0', '"schema_version":"9', "is of version 9"),
-        ("lm_eval/tiny_a/results_2026-11-26.json", '"0.4.13"', '"2.0"', "is of version 2.0 of lm-evaluation-harness"),
+        ("every_eval_ever/tiny_a.json", '"schema_version":"0', '"schema_version":"9', "has version 9"),
+        ("lm_eval/tiny_a/results_2026-11-26.json", '"0.4.13"', '"2.0"', "has version 2.0 of lm-evaluation-harness"),
         ("lm_eval/tiny_a/samples_sums_2026-11-26.jsonl", '"doc_id":0', '"no_id":0', "line 1 has no doc_id"),
     ],
 )
@@ -300,7 +300,7 @@ def test_samples_of_versions_before_0_4_5_name_their_metrics_in_the_results(tmp_
     file.write_text(file.read_text(encoding="utf-8").replace('"metrics"', '"unknown"'), encoding="utf-8")
     for metric in ("acc", "acc_norm"):
         assert scores(tmp_path / "old", metric).mean == scores(FIXTURES / "lm_eval" / "tiny_a", metric).mean
-    with pytest.raises(FairlabError, match=r"samples of a run alone; give the file results_DATE\.json next to it"):
+    with pytest.raises(FairlabError, match=r"contains only the samples of a run; give the file results_DATE\.json next to it"):
         read_tool_run(file)
 
 

@@ -112,7 +112,7 @@ def test_a_killed_mending_resumes(tmp_path):
         fairlab.mend(harsh_on_the_south, data=rows, **given)
     (tmp_path / "out" / "mend.json").unlink()
     (tmp_path / "out" / "tried" / "odds" / "record.json").unlink()  # as if killed there
-    with pytest.raises(FairlabError, match="was begun with another group; repeat the first command to resume it"):
+    with pytest.raises(FairlabError, match="was started with another group; repeat the first command to resume it"):
         fairlab.mend(harsh_on_the_south, data=rows, **given | {"group": None})
     again = fairlab.mend(harsh_on_the_south, data=rows, **given)
     assert again.sentence == first.sentence
@@ -141,7 +141,7 @@ def test_a_transformers_classifier_is_trained_too(tmp_path, tiny_folders, monkey
 
 
 def test_a_function_is_not_trained():
-    with pytest.raises(FairlabError, match="fairtuning trains a transformers classifier that is given by folder"):
+    with pytest.raises(FairlabError, match="fairtuning can only train a transformers classifier; give it by folder"):
         fairlab.mend(harsh_on_the_south, data=rated(90), mode="lexical", methods=["fairtuning"])
 
 

@@ -48,9 +48,9 @@ def test_what_moved_is_told_by_harm_and_source(tmp_path, capsys):
     [
         (
             '{"id": "1", "hate": 0.5}\n{"hate": 0.5}\n',
-            "b.jsonl, line 2 has no id; give a file that fairlab score wrote",
+            "b.jsonl, line 2 has no id; give a file written by fairlab score",
         ),
-        ("[]\n", "b.jsonl, line 1 has no id; give a file that fairlab score wrote"),
+        ("[]\n", "b.jsonl, line 1 has no id; give a file written by fairlab score"),
         ("hate\n", "b.jsonl, line 1 is not JSON"),
         ('{"id": "1"}\n', "b.jsonl holds no scores"),
         ('{"id": "1", "violence": 0.5}\n', "the files have no column of numbers in common"),

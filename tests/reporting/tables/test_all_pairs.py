@@ -43,7 +43,7 @@ def test_ranks_have_ties(folders):
     assert [ranks[STSB, name] for name in names] == [(1, 3)] * 3
     text = str(found)
     assert "p-values are adjusted by Holm over 6 comparisons." in text
-    assert "Ranks that chance leaves open: A 2 to 3, B 1, C 2 to 3." in text
+    assert "Possible ranks, given chance: A 2 to 3, B 1, C 2 to 3." in text
     assert "C less A: +0.001" in text
     assert "which chance could give" in text
 

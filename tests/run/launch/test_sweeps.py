@@ -102,7 +102,7 @@ def test_what_fails_stops_no_other_and_only_that_is_done_again(jobs, start, over
     assert start(made, over) == [None] * 4
     assert [tries(run) for run in made] == [";", ";ckpt=sweep/1;", ";ckpt=sweep/2;", ";"]
     assert json.loads(Path("sweep/sweep.json").read_text())["status"] == "finished"
-    assert "sweep: 4 runs, 2 of them finished before" in capsys.readouterr().out
+    assert "sweep: 4 runs, 2 of them already finished" in capsys.readouterr().out
     threads = SETTINGS[over]["threads"]
     assert f"on the way {threads or os.environ.get('OMP_NUM_THREADS')} " in made[0].job.log.read_text()
 
