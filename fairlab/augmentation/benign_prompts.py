@@ -69,7 +69,7 @@ class BenignPrompts(RowAugmentation):
 
     def __init__(self, *, each: int, forms: Sequence[str], llm: LLM | None = None, seed: int = 0) -> None:
         if llm is None:
-            raise FairlabError("benign_prompts asks a language model; add llm=local, openai, gemini, vllm or replay")
+            raise FairlabError("benign_prompts needs a language model; add llm=local, openai, gemini, vllm or replay")
         if each < 1 or not forms:
             raise FairlabError(
                 f"augmentation.each must be at least 1 and augmentation.forms not empty: {each}, {forms}"

@@ -38,7 +38,7 @@ class AskedSet:
     def __init__(self, *, llm: LLM | None, size: int = 20, seed: int = 0) -> None:
         if llm is None:
             raise FairlabError(
-                "a set of biasers by prompt asks a language model; add llm=local, openai, gemini, vllm or replay"
+                "a set of biasers by prompt needs a language model; add llm=local, openai, gemini, vllm or replay"
             )
         if size < 2:
             raise FairlabError(f"biaser_set.size must be at least 2, not {size}")

@@ -58,9 +58,7 @@ class Biasers(RowAugmentation):
     """
 
     title = "expansion by biasers"
-    limits = (
-        "Copies apply statements about one member to all, which may be false; one axis at a time, in English."
-    )
+    limits = "Copies apply statements about one member to all, which may be false; one axis at a time, in English."
     citation = """@article{mondal2024mitigating,
   title = {Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification},
   author = {Mondal, Devam and Lipizzi, Carlo},

@@ -98,12 +98,12 @@ class AttributeSentences(Loading):
         mixed: treatment of a sentence with words of several attributes. ``drop``: it is left out, and every other
             sentence counts once, for its first listed word (DPCE). ``keep``: it counts once for every word (ADEPT). A
             sentence without attribute words counts once for every stereotyped word.
-        at_least: minimal frequency of the rarest of corresponding words. Such words are used as often as the rarest of
+        at_least: minimum frequency of the rarest of corresponding words. Such words are used as often as the rarest of
             them, or not at all if that is less than ``at_least``; None uses all (DPCE).
         validation: number of sentences of each kind, or a fraction below 1, held out by their hash.
         batch_size: number of sentences in a training batch, over all processes.
-        limit: maximal number of training sentences of each kind; None uses all.
-        encoder: the backbone whose tokenizer and maximal length are used.
+        limit: maximum number of training sentences of each kind; None uses all.
+        encoder: the backbone whose tokenizer and maximum length are used.
         epochs: number of passes over the sentences, each as long as the smallest kind allows.
         seed: seed of the order of the batches.
         augmentation: must be None, as augmentations work on other kinds of data.
@@ -236,7 +236,7 @@ class AttributeSentences(Loading):
 
 
 def tokenized(found: Sequence[Found], encoder: Backbone) -> list[Sentence]:
-    """Tokenize sentences; sentences whose word is cut off by the maximal length are left out."""
+    """Tokenize sentences; sentences whose word is cut off by the maximum length are left out."""
     if not found:
         return []
     encoded = encoder.tokenizer(

@@ -51,8 +51,8 @@ class Corpus(Streamed):
             this number; 0 leaves every sentence alone.
         validation: share of the paragraphs held out, above 0 and below 1; the choice depends on their text alone.
         batch_size: number of texts in a training batch, over all processes.
-        limit: maximal number of training texts, from the first; None uses all.
-        encoder: the backbone whose tokenizer and maximal length are used.
+        limit: maximum number of training texts, from the first; None uses all.
+        encoder: the backbone whose tokenizer and maximum length are used.
         epochs: number of passes over the training texts.
         seed: seed of the order of the batches.
         augmentation: augmentation that returns replacements for a text, such as ``cda_text``; None leaves texts

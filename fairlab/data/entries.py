@@ -33,7 +33,7 @@ from fairlab.types import FairlabError, Row
 
 SPLITS = ("train", "validation")
 UNITS = ("paragraph", "sentence")
-SHORTEST = 5  # minimal number of words of an entry; excludes titles and dates
+SHORTEST = 5  # minimum number of words of an entry; excludes titles and dates
 
 
 class Origin(NamedTuple):
@@ -69,7 +69,7 @@ class Entries(Streamed):
         made: output folder of ``fairlab.augment``, or a file of rows, that holds the augmented sample; None makes it
             here with ``augmentation``.
         kinds: kinds of made entries to train on, of ``entry``, ``copy``, ``upshift`` and ``downshift``; None for all.
-        limit: maximal number of training entries, a fair subsample of those made, as ``limit`` of
+        limit: maximum number of training entries, a fair subsample of those made, as ``limit`` of
             ``fairlab.augment``; None uses all.
         tokens: number of training tokens. Entries are taken in a drawn order, repeated when all were used, until the
             number is reached; the last one is cut. The number of made entries does not limit the originals then. None

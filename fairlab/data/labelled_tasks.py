@@ -67,8 +67,8 @@ class LabelledTexts(Streamed):
         validation: share of the training examples held out, above 0 and below 1. The choice depends on an example's
             first text alone, so examples that share a first text are never split.
         batch_size: number of examples in a training batch, over all processes.
-        limit: maximal number of training examples, from the first; None uses all.
-        encoder: the backbone whose tokenizer and maximal length are used.
+        limit: maximum number of training examples, from the first; None uses all.
+        encoder: the backbone whose tokenizer and maximum length are used.
         epochs: number of passes over the training examples.
         seed: seed of the order of the batches.
         augmentation: augmentation that perturbs the training examples or adds to them. Held-out examples stay as they

@@ -31,8 +31,8 @@ class OwnTexts(LabelledTexts):
             an empty list reads scores.
         validation: share of the rows held out, above 0 and below 1; rows that share a first text are never split.
         batch_size: number of rows in a training batch, over all processes.
-        limit: maximal number of training rows, from the first; None uses all.
-        encoder: the backbone whose tokenizer and maximal length are used.
+        limit: maximum number of training rows, from the first; None uses all.
+        encoder: the backbone whose tokenizer and maximum length are used.
         epochs: number of passes over the training rows.
         seed: seed of the order of the batches.
         augmentation: augmentation that perturbs the training rows or adds to them; held-out rows stay as they are.

@@ -59,7 +59,7 @@ class PackedText(Loading):
         original: field with the text that a row was derived from, used for holding out and for validation; a row
             without this field is itself original.
         twin: ``perturbed`` trains on ``field`` (and the augmentation), ``original`` on the text before perturbation.
-        passage: maximal number of tokens of a passage, unless a single sentence is longer.
+        passage: maximum number of tokens of a passage, unless a single sentence is longer.
         block: length of a block in tokens, special ones included; None for the encoder's ``max_length``.
         validation: share of the passages held out, above 0 and below 1.
         separators: whether the tokenizer's separator follows every document: a row, or a file of running text.

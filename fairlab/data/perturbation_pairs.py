@@ -37,7 +37,7 @@ from fairlab.types import NEUTRAL, FairlabError
 SPLITS = ("train", "validation")
 FIELDS = ("original", "selected_word", "target_attribute", "perturbed")
 AT_ONCE = 1000  # sentences parsed together
-WORDS = (4, 40)  # minimal and maximal number of words of a sentence for silver pairs
+WORDS = (4, 40)  # minimum and maximum number of words of a sentence for silver pairs
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class EncodedPair:
 
 
 def encode_pairs(backbone: Backbone, pairs: Sequence[PerturbationPair], format: str) -> list[EncodedPair]:
-    """Tokenize pairs, truncated to the backbone's maximal length.
+    """Tokenize pairs, truncated to the backbone's maximum length.
 
     Tokens outside a longest common subsequence are marked as changed.
     """
@@ -267,8 +267,8 @@ class PerturbationPairs(Streamed):
         test: share of the original texts reserved for ``benchmark=perturber`` and not used for training or validation,
             at least 0; together with ``validation`` below 1.
         batch_size: number of pairs in a training batch, over all processes.
-        limit: maximal number of training pairs, drawn with ``seed``; None uses all.
-        encoder: the model whose tokenizer and maximal length are used.
+        limit: maximum number of training pairs, drawn with ``seed``; None uses all.
+        encoder: the model whose tokenizer and maximum length are used.
         epochs: number of passes over the training pairs.
         seed: seed of the draws and of the order of the batches.
         augmentation: must be None, as augmentations of pairs do not exist.

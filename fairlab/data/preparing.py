@@ -59,7 +59,7 @@ class TextPart:
         number: number of the shard.
         paragraphs: running text.
         rows: rows that are whole passages; either this or ``paragraphs`` is empty.
-        room: maximal number of characters of original text, up to the end of a passage; None for all.
+        room: maximum number of characters of original text, up to the end of a passage; None for all.
         ends: whether a file of running text, which is one document, ends here.
     """
 
@@ -87,7 +87,7 @@ class PartMaker:
         tokenizer: a fast tokenizer.
         folder: folder to write shards to.
         dtype: data type of the ids.
-        passage: maximal number of tokens of a passage, unless a single sentence is longer.
+        passage: maximum number of tokens of a passage, unless a single sentence is longer.
         validation: share of the passages held out.
         twin: ``original`` ignores the replacement of a passage.
         augmentation: augmentation that rewrites a training passage.

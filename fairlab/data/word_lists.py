@@ -17,7 +17,7 @@ from fairlab.text.reading import text_lines
 from fairlab.text.words import Span, TermFinder
 from fairlab.types import NEUTRAL, FairlabError
 
-FEWEST_WORDS, MOST_WORDS = 2, 128  # minimal and maximal number of words of a sentence; the authors' code
+FEWEST_WORDS, MOST_WORDS = 2, 128  # minimum and maximum number of words of a sentence; the authors' code
 
 
 NEUTRAL_KIND = 0  # attributes are numbered from 1

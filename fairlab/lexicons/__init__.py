@@ -212,7 +212,7 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
     Args:
         content: content of the file.
         path: path of the file, for messages.
-        fewest: minimal number of attributes; a set of biasers, each of which is one attribute, may have one.
+        fewest: minimum number of attributes; a set of biasers, each of which is one attribute, may have one.
 
     Raises:
         FairlabError: a key is missing, a row has the wrong length, the lexicon holds no words, a name is listed twice,

@@ -22,7 +22,7 @@ PARSING = "parsing English, which mode=lexical does without,"  # in the sentence
 SPACY = "FAIRLAB_SPACY"
 # spaCy's model was trained on sentences; longer texts are still parsed, in one piece up to this length.
 LONGEST = 10_000_000
-AT_ONCE = 256  # maximal number of texts parsed together
+AT_ONCE = 256  # maximum number of texts parsed together
 CHARACTERS = 60_000  # their total length, slightly exceeded if the last text is long; memory grows with it
 _PARTS = "paragraphs"  # key of the paragraphs' documents in that of their text
 

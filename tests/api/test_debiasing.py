@@ -69,7 +69,7 @@ def test_what_was_left_out_is_told(tmp_path, capsys, monkeypatch):
         "1 rows written of 3 read; 1 rows without a word of the axis; 1 rejected: rewriter: a word is joined to others"
     )
     (rejected,) = (tmp_path / "made").glob("reject*")
-    assert "'he' cannot be told from what it is joined to" in rejected.read_text(encoding="utf-8")
+    assert "'he' cannot be separated from what it is joined to" in rejected.read_text(encoding="utf-8")
     fairlab.augment(texts[:1], "counterfactual_groups", axis="gender")
     assert capsys.readouterr().out == ""
 

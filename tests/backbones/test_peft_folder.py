@@ -57,7 +57,9 @@ def adapters(tiny_folders, tmp_path):
 
 
 def test_the_base_is_the_users_to_name(adapters, tiny_folders):
-    with pytest.raises(FairlabError, match=r"holds adapters of .*bert, which is not loaded without your request; give base="):
+    with pytest.raises(
+        FairlabError, match=r"holds adapters of .*bert, which is not loaded without your request; give base="
+    ):
         fairlab.load(str(adapters))
     with pytest.raises(FairlabError, match=r"do not fit the base model: GPT2LMHeadModel has no .*query; give another"):
         fairlab.load(str(adapters), base=str(tiny_folders["gpt2"]))

@@ -79,7 +79,9 @@ def test_rows_made_of_one_entry_are_resampled_together(files, tmp_path):
     _, comparison = files
     copies = write(tmp_path / "u.jsonl", ["10 0"] * 5 + ["0 10"] * 5 + ["10 1"], entry=[*"aaaaabbbbb", "c"])
     outcome = measured((copies, comparison), tmp_path)
-    assert any("its 11 entries come from 3 originals, which the intervals resample" in note.text for note in outcome.notes)
+    assert any(
+        "its 11 entries come from 3 originals, which the intervals resample" in note.text for note in outcome.notes
+    )
     alone = measured((copies, comparison), tmp_path, source="id")
     widths = [
         next(r.high - r.low for r in found.readings if r.quantity == "over_entries") for found in (outcome, alone)

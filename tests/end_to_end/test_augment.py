@@ -131,7 +131,7 @@ def test_rows_that_cannot_be_read_are_kept_with_their_line(tmp_path):
         (["axis=taste"], "no lexicon for the axis 'taste'; there are lexicons for: age, disability, ethnicity, gender"),
         (["attributes=[man,robot]"], "the axis 'gender' has no attribute 'robot'; it has man, woman"),
         (["attributes=[man]"], "attributes must name at least two"),
-        (["rewriter=llm"], "rewriter=llm asks a language model; add llm=local"),
+        (["rewriter=llm"], "rewriter=llm needs a language model; add llm=local"),
         (
             ["axis=age", "augmentation.output=add"],
             "augmentation.output=add exchanges two attributes, but there are 5: ",

@@ -89,11 +89,11 @@ def test_a_set_from_a_language_model_stays_in_the_run(tmp_path):
     ("arguments", "message"),
     [
         (["augmentation.upshift=sentence"], "has no causal-LM head"),
-        (["augmentation.summary=llm"], "augmentation.summary=llm asks a language model"),
+        (["augmentation.summary=llm"], "augmentation.summary=llm needs a language model"),
         (["attributes=[swedish]"], "attributes must name at least two"),
         (["axis=shoes"], "no lexicon for the axis 'shoes'"),
         (["rewriter=rules"], "works only with rewriter=biasers"),
-        (["+augmentation=cda", "rewriter=biasers"], "rewriter=biasers is for the augmentation biasers alone"),
+        (["+augmentation=cda", "rewriter=biasers"], "rewriter=biasers works only with the augmentation biasers"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(tmp_path, capsys, arguments, message):

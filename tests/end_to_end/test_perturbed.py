@@ -97,7 +97,7 @@ def test_several_fields_come_back_under_their_names(tmp_path):
         (["augmentation.choices=none.jsonl"], "none.jsonl is not a file"),
         (["input=task:cola2"], "there is no task 'cola2'"),
         (["input=task:cola:test"], "task:cola:test names no split of cola; there are: train, dev"),
-        (["rewriter=llm"], "rewriter=llm asks a language model"),
+        (["rewriter=llm"], "rewriter=llm needs a language model"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

@@ -300,7 +300,9 @@ def test_samples_of_versions_before_0_4_5_name_their_metrics_in_the_results(tmp_
     file.write_text(file.read_text(encoding="utf-8").replace('"metrics"', '"unknown"'), encoding="utf-8")
     for metric in ("acc", "acc_norm"):
         assert scores(tmp_path / "old", metric).mean == scores(FIXTURES / "lm_eval" / "tiny_a", metric).mean
-    with pytest.raises(FairlabError, match=r"contains only the samples of a run; give the file results_DATE\.json next to it"):
+    with pytest.raises(
+        FairlabError, match=r"contains only the samples of a run; give the file results_DATE\.json next to it"
+    ):
         read_tool_run(file)
 
 

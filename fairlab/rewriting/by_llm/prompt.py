@@ -38,7 +38,7 @@ class Prompt:
     extra: dict[str, Any]
 
     def file_with(self, examples: Sequence[dict[str, str]]) -> str:
-        """Return the content of a prompt file with the same words and other examples."""
+        """Return the content of a prompt file with the same task and different examples."""
         content = {"version": self.version, **self.extra, "task": self.task, "examples": list(examples)}
         return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
 

@@ -106,7 +106,7 @@ def _check(name: str, llm: Any, labels: Sequence[str]) -> Any:
     if name in by_llm:
         if llm is None:
             raise FairlabError(
-                f"augmentation.verify={name} asks a language model; add llm=local or another, see --help"
+                f"augmentation.verify={name} needs a language model; add llm=local or another, see --help"
             )
         return by_llm[name](llm, labels)
     if not Path(name).is_dir():
