@@ -28,7 +28,7 @@ EXAMPLES = """examples:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the verdicts, and write them to a table if a file is named."""
+    """Print the verdicts, and write them to a table if an output file is given."""
     parser = Arguments(
         prog="fairlab compare",
         description=__doc__,

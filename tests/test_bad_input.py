@@ -307,7 +307,7 @@ def test_bad_input_is_one_sentence(inputs, tmp_path, monkeypatch, capfd, base, o
 BROKEN = {
     "bytes.txt": "line 1: not UTF-8",
     "bytes.csv": "line 2: not UTF-8",
-    "half.jsonl": "line 1: the text holds half a surrogate pair",
+    "half.jsonl": "line 1: the text contains half a surrogate pair",
     "two.txt": "line 2: not UTF-8",
     "repeated.csv": "has the column 'text' more than once",
     "control.csv": "with a character that is not text",

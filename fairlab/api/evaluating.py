@@ -163,7 +163,7 @@ def compare(
         runs = [run for one in measured for run in read_tool_runs(one)]
         return judge(runs, adjust=adjust, margin=margin)
     if len(measured) < 2:
-        raise FairlabError("one run cannot be compared; give at least two")
+        raise FairlabError("a single run cannot be compared; give at least two")
     if margin is not None:
         raise FairlabError(
             "margin applies only to results of other tools; fairlab's benchmarks define their own, so leave it out"

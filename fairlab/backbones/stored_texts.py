@@ -36,7 +36,7 @@ def read_texts(path: Path) -> dict[tuple[str, int], Written]:
         counts[prompt] = place + 1
         found[prompt, place] = written
     if not found:
-        raise FairlabError(f"{path} holds no text; give a file with a prompt and a text on each line")
+        raise FairlabError(f"{path} contains no text; give a file with a prompt and a text on each line")
     return found
 
 

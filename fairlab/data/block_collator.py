@@ -19,8 +19,8 @@ class PackedBatch(Batch):
 
     Attributes:
         input_ids: token ids (B, T), padded.
-        position_ids: position of each token in its entry, (B, T); restarts from 0 at each entry, by which the model
-            keeps entries apart.
+        position_ids: position of each token in its entry, (B, T); restarts from 0 at each entry, which tells the model
+            where an entry begins.
         targets: the next token of the same entry, (B, T); ``NOT_SCORED`` at the last one and at padding.
         positions: position of each block in its split, (B,).
         scored: place of each of the M tokens with a target in the flattened (B * T,) batch, (M,).

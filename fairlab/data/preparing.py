@@ -42,7 +42,7 @@ Pair = tuple[str, str]  # the original text, and its replacement in the corpus
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage: its original text and id, its sentences if they are known, its replacement, and if a document."""
+    """A passage: original text, id, sentences if known, replacement, and whether it is a whole document."""
 
     original: str
     there: str
@@ -249,7 +249,7 @@ def begin(folder: Path, facts: dict[str, Any]) -> None:
         FairlabError: the folder is a link, or links lead out of it.
     """
     if folder.is_symlink():
-        raise FairlabError(f"{folder} is a link; remove it, as text is prepared under that name")
+        raise FairlabError(f"{folder} is a link; remove it, because text is prepared in a folder of that name")
     if folder.is_dir():
         check_folder(folder)
     if changed_facts(folder / BEGUN, facts):

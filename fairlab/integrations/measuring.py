@@ -22,7 +22,7 @@ def measured_values(
 ) -> dict[str, float]:
     """Return the headline readings of a model in training, and their distance to the ideal value, by key.
 
-    The training mode of every module and the state of the random generators are restored, so that training goes on as
+    The training mode of every module and the state of the random generators are restored, so that training continues as
     it would have without the measurement.
 
     Args:

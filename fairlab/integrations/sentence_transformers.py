@@ -67,7 +67,7 @@ class CCDLoss(nn.Module):
     """Content-conditional debiasing as a loss of sentence-transformers: equation 4 of its paper.
 
     The dataset has a column of neutral texts first, then one column per attribute; it has no label. The original
-    encoder is a frozen copy of the model as it is given here.
+    encoder is a frozen copy of the given model.
 
     Args:
         model: Model to be trained.

@@ -162,7 +162,7 @@ def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None
     if margin is not None and not (margin > 0 and math.isfinite(margin)):
         raise FairlabError(f"margin must be a number above 0, not {margin}")
     if len(runs) < 2:
-        raise FairlabError("one run alone cannot be compared; give at least two")
+        raise FairlabError("a single run cannot be compared; give at least two")
     named = _distinct(runs)
     verdicts, skipped = [], []
     for first, second in combinations(named, 2):

@@ -71,7 +71,7 @@ class Request:
         top_p: Probability mass that sampling draws from, or None for the server's default.
         seed: Sampling seed; None is omitted from server requests and means 0 for a local model.
         log_probabilities: Whether the log-probabilities of the answer's tokens are requested. They do not change the
-            answer, so they are no part of its address.
+            answer, so they are not part of its address.
     """
 
     messages: tuple[dict[str, str], ...]
@@ -236,7 +236,7 @@ def answer_log_probability(tokens: Sequence[str], log_probabilities: Sequence[fl
         for start, end, value in zip(starts, ends, log_probabilities, strict=True)
         if any(start < last and end > first for first, last in spans)
     ]
-    if not values or not all(-math.inf < value <= 1e-4 for value in values):  # rounding may lift a certainty above 0
+    if not values or not all(-math.inf < value <= 1e-4 for value in values):  # rounding may make a certainty exceed 0
         return None
     return min(0.0, math.fsum(values))
 

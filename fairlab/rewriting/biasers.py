@@ -222,7 +222,7 @@ class BiaserRewriter:
             yield start, end, found.removesuffix("s") if form == "people" else found, self.standing[form]
 
     def _is_other(self, found: str) -> bool:
-        """Return whether a group's name shows that it is not a people: political, religious, or with another listed sense."""
+        """Return whether a group's name shows that it is not a people: political, religious or another listed sense."""
         last = found.split()[-1]
         one = last if last.endswith(("ss", "us")) else last.removesuffix("s")
         named = one in _PEOPLES or one.endswith(_ENDINGS)

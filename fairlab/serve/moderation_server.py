@@ -335,7 +335,7 @@ def texts_of(body: bytes) -> list[str]:
     if not isinstance(content.get("model", ""), str | None):
         raise _bad("'model' must be a text")
     if any(BROKEN.search(text) for text in texts):
-        raise _bad("a text holds a NUL character or half a surrogate pair")
+        raise _bad("a text contains a NUL character or half a surrogate pair")
     return texts
 
 

@@ -25,7 +25,7 @@ def test_texts_are_turned():
 
 
 def test_texts_are_parsed_by_the_chosen_pipeline():
-    with pytest.raises(FairlabError, match="there is no pipeline of spaCy 'en_nowhere'"):
+    with pytest.raises(FairlabError, match="the spaCy pipeline 'en_nowhere' is neither"):
         fairlab.rewrite("She left.", to="man", settings={"spacy": "en_nowhere"})
 
 

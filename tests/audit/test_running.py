@@ -264,10 +264,10 @@ EMPTY = [*ROWS, ROWS[0] | {"label": ""}]
         (of_words("He"), {"label": "gold"}, "has no column 'gold'; it has: label, sex, region"),
         (of_words("He"), {"field": "comment"}, "no text in the field 'comment'"),
         (of_words("He"), {"data": EMPTY}, "row 81: the cell of 'label' is empty"),
-        (lambda texts: [[0.5, 0.7]] * len(texts), {}, "sum to 1.2 and not to 1"),
+        (lambda texts: [[0.5, 0.7]] * len(texts), {}, "sum to 1.2, not to 1"),
         (lambda texts: [[-2.0, 3.0]] * len(texts), {}, "logits, not probabilities"),
         (lambda texts: [[0.2, 0.3, 0.5]] * len(texts), {}, "gives 3 outputs per text, and there are 2 labels (0, 1)"),
-        (of_words("He"), {"labels": ["good", "bad"]}, "has the label '0', and the model has good, bad"),
+        (of_words("He"), {"labels": ["good", "bad"]}, "has the label '0', but the model has good, bad"),
         (of_words("He"), {"data": WITHOUT}, "names people whose gender"),
         (
             bad(7, None),

@@ -77,7 +77,7 @@ def test_a_file_of_another_format(tmp_path, content):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(FairlabError, match=r"there is no file .*x\.gguf; name a GGUF file"):
+    with pytest.raises(FairlabError, match=r"there is no file .*x\.gguf; give an existing GGUF file"):
         refuse_other_files(tmp_path / "x.gguf")
 
 

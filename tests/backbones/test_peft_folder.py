@@ -80,7 +80,7 @@ def test_adapters_of_another_hub_model_are_refused(adapters):
         ({"peft_type": "PROMPT_TUNING"}, "is of the kind PROMPT_TUNING; give adapters of the kind LORA"),
         (
             {"megatron_config": {"a": 1}, "megatron_core": "os"},
-            "sets megatron_config, which is not taken",
+            "sets megatron_config, which is not accepted",
         ),
         ({"target_modules": "(a+)+$"}, "sets target_modules to a pattern"),
         ({"r": "many"}, "sets r='many', which LoRA does not accept"),
@@ -119,5 +119,5 @@ def test_adapters_of_an_older_peft_are_read_as_numbers(adapters, tiny_folders):
     file.unlink()
     assert torch.equal(fairlab.load(str(adapters), base=base).embed(TEXTS), expected)
     torch.save(torch.nn.Linear(2, 2), adapters / "adapter_model.bin")
-    with pytest.raises(FairlabError, match="its file holds more than numbers, which may run code"):
+    with pytest.raises(FairlabError, match="its file contains more than numbers and may run code"):
         fairlab.load(str(adapters), base=base)

@@ -124,7 +124,7 @@ def test_a_letter_alone_is_no_bias_since_options_rotate():
 def test_missing_categories_are_counted_and_others_measured():
     found = BBQ(categories=["religion", "ses"]).measure(chooser(known=1.0))
     assert [(one.subset, "FAIRLAB_DATA" in one.reason) for one in found.not_run] == [("ses", True)]
-    assert any("without ses" in note.text for note in found.notes)
+    assert any("ses missing" in note.text for note in found.notes)
     with pytest.raises(DataUnavailable, match=r"bbq/SES\.jsonl was not found"):
         BBQ(categories=["ses"]).measure(chooser())
 

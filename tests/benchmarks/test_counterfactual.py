@@ -83,7 +83,7 @@ def test_bad_settings_and_files_are_named(templates, tmp_path):
         Counterfactual(Balance(), samples=1)
     with pytest.raises(FairlabError, match="categories must be gender, not 'sex'"):
         Counterfactual(Balance(), categories=["sex"], path=templates).measure(writer())
-    with pytest.raises(FairlabError, match="gives length, balance, and not 'joy'"):
+    with pytest.raises(FairlabError, match="returns length, balance, but not 'joy'"):
         Counterfactual(Balance(), "joy", path=templates, limit=2).measure(writer())
     (tmp_path / "bad.json").write_text('[{"text": "a", "group_category": "x"}]')
     with pytest.raises(FairlabError, match="each row needs text, group_category and group"):

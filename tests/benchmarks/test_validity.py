@@ -231,7 +231,7 @@ def test_heads_that_a_body_leaves_out_are_not_missed(tiny_folders):
 
 def test_a_model_of_few_tokens_is_not_judged_by_sentences(tiny):
     tiny.max_length = 8
-    assert validity(tiny).not_judged == ("it reads 8 tokens, too few for the sentences of the check",)
+    assert validity(tiny).not_judged == ("it reads only 8 tokens, too few for the sentences of the check",)
 
 
 def test_the_twin_is_gone_outside_its_context(tiny):

@@ -265,7 +265,7 @@ def test_a_training_killed_while_it_makes_its_data_goes_on_with_the_shards_that_
 def test_training_takes_no_augmentation_of_texts(run, small):
     done = run(*small, "augmentation=counterfactual_groups")
     assert done.returncode == 1
-    assert "augmentation=counterfactual_groups works on other data than CounterfactualData; give data.input=FILE, " in (
+    assert "augmentation=counterfactual_groups does not work on CounterfactualData; give data.input=FILE, " in (
         done.stderr
     )
 

@@ -197,7 +197,7 @@ def test_a_run_that_fails_leaves_its_cells_empty(run, matrix, small, tmp_path):
     done = run("paper=mini", "seeds=1", entry="reproduce")
     assert done.returncode == 1
     assert "ccd seed 1 failed: method.epochs" in done.stderr
-    assert "1 of 1 runs failed (ccd seed 1); start again" in done.stderr
+    assert "1 of 1 runs failed (ccd seed 1); run the same" in done.stderr
     cells = json.loads((tmp_path / OUTPUT / "table_6.json").read_text())
     assert cells["CCD-CDA"]["cced/groups/gap"]["value"] is None
     assert "Embeddings" not in (tmp_path / OUTPUT / "report.html").read_text()

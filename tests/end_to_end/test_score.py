@@ -69,7 +69,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_scores(run, start, exported
     assert {path.name: path.stat().st_mtime_ns for path in parts.glob("[0-9]*.json")}.items() >= before.items()
     done = run(*given, "output=killed.jsonl", entry="score")
     assert done.returncode == 0, done.stderr
-    assert "(went on after" in done.stdout
+    assert "(resumed after" in done.stdout
     assert not parts.exists()
     assert run(*given, "output=whole.jsonl", entry="score").returncode == 0
     assert (tmp_path / "killed.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()

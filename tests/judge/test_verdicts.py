@@ -110,7 +110,7 @@ def test_what_runs_of_fairlab_are_not_compared_by_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("runs", "settings", "message"),
     [
-        ([run("a", GOOD)], {}, "one run cannot be compared"),
+        ([run("a", GOOD)], {}, "a single run cannot be compared"),
         (
             [run("a", GOOD), run("b", GOOD, task="other")],
             {},

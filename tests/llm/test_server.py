@@ -135,7 +135,7 @@ def test_the_total_time_of_a_call_is_bounded_and_charged_as_if_answered(ledger_p
         llm = behind(stub, ledger_path, total_timeout=0.2, retries=1)
         (reply,) = llm.ask([request("abcdefgh", max_tokens=9)], stage="test")
     assert (reply.outcome, reply.attempts) == (ExchangeOutcome.TIMED_OUT, 2)
-    assert reply.reason == "no whole answer within 0.2 s"
+    assert reply.reason == "no complete answer within 0.2 s"
     assert (llm.ledger.spent().prompt_tokens, llm.ledger.spent().completion_tokens) == (4, 18)
 
 

@@ -52,7 +52,7 @@ def test_groups_without_splits_are_split_and_no_text_is_in_two(tmp_path):
 
 def test_splits_of_which_one_is_missing_are_refused(tmp_path):
     rows = [{**row(group), "split": SPLITS[k % 2]} for k, group in enumerate(make_groups(12))]
-    with pytest.raises(FairlabError, match="no group of the split test"):
+    with pytest.raises(FairlabError, match="no group in the split test"):
         prepared_groups(str(write_rows(tmp_path / "own.jsonl", rows)), tmp_path / "out")
 
 

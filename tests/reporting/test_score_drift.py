@@ -80,4 +80,4 @@ def test_few_rows_are_not_compared(tmp_path, capsys):
     write_rows(tmp_path / "b.jsonl", [*few, {"id": "29", "hate": 0.5, "violence": 0.1}])
     write_rows(tmp_path / "a.jsonl", [*few, {"id": "29", "hate": 0.5, "violence": 0.1}])
     command(files)
-    assert "left out: violence" in capsys.readouterr().out
+    assert "numbers in a file: violence" in capsys.readouterr().out

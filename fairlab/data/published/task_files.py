@@ -46,7 +46,7 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
         turns = zip_longest(*read)
         return [example for turn in turns for example in turn if example is not None]
     if path in (None, HUB) and split not in task.files:
-        use = "it is measured on, never trained on" if split == "train" else f"it has: {', '.join(task.files)}"
+        use = "it is only for evaluation" if split == "train" else f"it has: {', '.join(task.files)}"
         raise FairlabError(f"{name} has no split '{split}'; {use}")
     if path == HUB:
         examples, place = read_hub(task, "dev" if task.halves else split), f"{task.hub[0]} ({task.hub[1]}, {split})"
@@ -77,7 +77,9 @@ def _file_in(folder: Path, split: str) -> Path:
     files = [folder / f"{split}{suffix}" for suffix in SUFFIXES]
     found = next((file for file in files if file.is_file()), None)
     if found is None:
-        raise DataUnavailable(f"{folder} holds none of {', '.join(file.name for file in files)}; put the split there")
+        raise DataUnavailable(
+            f"{folder} contains none of {', '.join(file.name for file in files)}; put the split there"
+        )
     return found
 
 
@@ -85,7 +87,7 @@ def refuse_one_label(examples: Sequence[Example], task: Task, place: str) -> Non
     """Raise an error if all examples have one label, so that neither training nor measures are meaningful."""
     if len({example.label for example in examples}) < 2:
         label = task.labels[int(examples[0].label)] if task.labels else examples[0].label
-        raise FairlabError(f"{place} has examples of the label {label} alone; give examples of two labels or more")
+        raise FairlabError(f"{place} has only examples of the label {label}; give examples of two or more labels")
 
 
 def examples_digest(examples: Sequence[Example]) -> str:
@@ -176,7 +178,7 @@ def read_hub(task: Task, split: str) -> list[Example]:
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise DataUnavailable(
-            f"the hub does not give {name} ({configuration}, {remote}): {reason}; "
+            f"the hub does not provide {name} ({configuration}, {remote}): {reason}; "
             "set data.path to a folder of its files"
         ) from error
     return examples_of(_named_labels(rows, f"{name} ({configuration}, {remote})"), task)
@@ -205,7 +207,9 @@ def _example(fields: Fields, task: Task, place: str) -> Example | None:
         texts[0] = _joined(texts[0])
     answers = fields[layout[2]] if task.options else []
     if not isinstance(answers, list) or not all(isinstance(text, str) for text in (*texts, *answers)):
-        raise FairlabError(f"{place} lacks text in one of {', '.join(layout[:-1])}; write every text as text")
+        raise FairlabError(
+            f"{place} has a cell that is not text in one of {', '.join(layout[:-1])}; write every text as text"
+        )
     if task.options and len(answers) != len(task.labels):
         raise FairlabError(f"{place} has {len(answers)} answers, not {len(task.labels)}; {_wanted(task)}")
     label = (_label if task.labels else _score)(written, task, place)

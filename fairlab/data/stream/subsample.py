@@ -1,4 +1,4 @@
-"""Fair subsample of an expansion: position in the file favours no member, kind or entry."""
+"""Fair subsample of an expansion: no member, kind or entry is favoured by its position in the file."""
 
 from __future__ import annotations
 

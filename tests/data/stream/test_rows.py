@@ -61,12 +61,12 @@ def test_a_text_file_of_lines_and_one_of_wrapped_paragraphs(tmp_path):
         (b"[1]", "a JSON object was expected, not list"),
         (b'{"text": "  "}', "no text in the field 'text'"),
         (b'{"text": 3, "b": 1}', "no text in the field 'text'; it has: text, b"),
-        (b'{"text": "a\\u0000b"}', "the text holds a NUL character"),
-        (b'{"text": "\\ud83d"}', "the text holds half a surrogate pair"),
-        (b'{"text": "a", "id": "\\ud83d"}', "the id holds half a surrogate pair"),
+        (b'{"text": "a\\u0000b"}', "the text contains a NUL character"),
+        (b'{"text": "\\ud83d"}', "the text contains half a surrogate pair"),
+        (b'{"text": "a", "id": "\\ud83d"}', "the id contains half a surrogate pair"),
         (b"[" * 200_000, "not JSON (nested too deeply)"),
         (b'{"text": "a", "b": ' + b"[" * 300 + b"]" * 300 + b"}", "not JSON (nested too deeply)"),
-        (b'{"text": "a", "n": ' + b"9" * 5000 + b"}", "not JSON (an integer of too many digits)"),
+        (b'{"text": "a", "n": ' + b"9" * 5000 + b"}", "not JSON (an integer has too many digits)"),
     ],
 )
 def test_a_bad_row_is_kept_with_its_line(tmp_path, line, reason):
@@ -101,7 +101,7 @@ def test_what_is_no_input(tmp_path):
     (tmp_path / "a.doc").write_text("x")
     with pytest.raises(FairlabError, match="has an unknown ending"):
         read_rows(str(tmp_path / "a.doc"))
-    with pytest.raises(FairlabError, match=r"cannot be read after line 2 .* a quote may be left open"):
+    with pytest.raises(FairlabError, match=r"cannot be read after line 2 .* a quote is not closed"):
         read(tmp_path / "a.csv", "text\n" + '"' + "x" * (17 << 20))
 
 

@@ -190,7 +190,7 @@ def test_a_record_that_cannot_be_read_stops_no_other(folder, capsys):
     report_sweep(folder)
     said = capsys.readouterr().err
     assert f"fairlab: left out: {folder}/5/record.json is damaged" in said
-    assert f"fairlab: left out: {folder}/11/record.json is a pipe, a socket or a device and no file; remove it" in said
+    assert f"fairlab: left out: {folder}/11/record.json is a pipe, a socket or a device, not a file; remove it" in said
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "5 of 6 runs finished" in page
     assert "<td>not read</td>" in page

@@ -74,5 +74,5 @@ def test_runs_that_share_nothing_are_said(folders, tmp_path):
     found = fairlab.compare(*folders, tmp_path / "d")
     assert len(found.pairs) == 6
     assert "keeps no draws" in "".join(found.left_out)
-    with pytest.raises(FairlabError, match="one run cannot be compared"):
+    with pytest.raises(FairlabError, match="a single run cannot be compared"):
         fairlab.compare(folders[0])

@@ -65,7 +65,7 @@ def test_callbacks_are_built_by_their_names():
     assert [type(one) for one in found] == [Timer, LearningRateMonitor]
     with pytest.raises(FairlabError, match=r"LearningRateMonitor .callbacks.rate. writes to a logger; give one"):
         build_callbacks({"rate": rate}, [])
-    with pytest.raises(FairlabError, match=r"callbacks.no is a Identity and no callback"):
+    with pytest.raises(FairlabError, match=r"callbacks.no is a Identity, not a callback"):
         build_callbacks({"no": {"_target_": "torch.nn.Identity"}}, [])
 
 
