@@ -31,9 +31,9 @@ from fairlab.distributed import rank, ranks
 from fairlab.methods.mlm import MLM
 from fairlab.run.acceleration import Acceleration
 from fairlab.run.launch.processes import run_in_processes
-from fairlab.run.launch.sharded import Sharded
 from fairlab.run.planning.memory import training_memory
 from fairlab.run.planning.sizes import ModelSize
+from fairlab.run.trainer import our_strategy
 from harness import machine, peak_memory, results
 from likelihoods import load
 from mlm_pretraining import NOVEL, VALUES
@@ -108,7 +108,7 @@ def train(folder: Path, layers: int, width: int, strategy: str, recompute: str) 
     trainer = lightning.Trainer(
         accelerator="cpu",
         devices=ranks(),
-        strategy=Sharded() if strategy == "fsdp" else strategy,
+        strategy=our_strategy(strategy) or strategy,
         max_steps=STEPS,
         limit_val_batches=0,
         logger=False,

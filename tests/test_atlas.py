@@ -43,6 +43,7 @@ def test_runs_take_readings_over_from_one_of_the_same_model_and_benchmarks():
             assert config["benchmark"] == found[name][0]["benchmark"]
 
 
+@pytest.mark.slow
 def test_methods_that_train_nothing_come_first():
     runs = list(dict.fromkeys(row.run for table in MATRIX.tables.values() for row in table.rows if row.run))
     methods = [composed_run(run)[0]["method"]["_target_"].rpartition(".")[2] for run in runs]

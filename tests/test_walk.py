@@ -1,7 +1,7 @@
 """Every console command, walked over every file that it opens: links, paths that climb and values of other types.
 
 ``fairlab --help`` says which commands there are, and a command that is run says which files it opens; neither is listed
-here. Of the ways to spoil a file, a few are drawn by its name; the slow test tries many more.
+here. Of the ways to spoil a file, a few are drawn by its name; another slow test tries many more.
 """
 
 from __future__ import annotations
@@ -115,6 +115,7 @@ def faults(walked, command):
 
 
 @pytest.mark.parametrize("command", FIRST.values(), ids=FIRST)
+@pytest.mark.slow
 def test_no_file_that_a_command_opens_decides_more_than_numbers(world, tmp_path, capfd, command):
     assert not faults(walk(world, tmp_path / "walk", command, capfd.readouterr, FEW), command)
 

@@ -86,7 +86,7 @@ def make_trainer(
     hardware = {name: built(value) for name, value in plain(config.trainer).items() if name != "callbacks"}
     own = {name: hardware.pop(name, None) for name in OWN}
     torch.set_float32_matmul_precision(own["matmul_precision"])
-    if strategy := _strategy(hardware.get("strategy")):
+    if strategy := our_strategy(hardware.get("strategy")):
         hardware["strategy"] = strategy
     terminal = sys.stderr.isatty()
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
@@ -139,7 +139,7 @@ def _callbacks(
     return found + [LiveBar(history)] * terminal
 
 
-def _strategy(name: Any) -> Any:
+def our_strategy(name: Any) -> Any:
     """Return Lightning's strategy for ``fsdp`` or ``ddp`` with fairlab's settings; None for another name."""
     if name == "fsdp":
         from fairlab.run.launch.sharded import Sharded

@@ -91,6 +91,7 @@ def test_one_label_is_refused(method, message):
 
 
 @pytest.mark.parametrize("name", ["z_filtered", "aflite"])
+@pytest.mark.slow
 def test_a_run_writes_what_is_kept(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     lines = (json.dumps({"evidence": "e", "claim": row.fields[-1], **row.extra}) for row in pairs(120))

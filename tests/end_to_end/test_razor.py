@@ -155,6 +155,7 @@ def test_a_language_model_rewrites_the_second_sentence_and_replay_gives_the_same
     assert rows(tmp_path / "again") == made
 
 
+@pytest.mark.slow
 def test_killed_in_mid_round_it_resumes_to_the_same_data(start, tmp_path):
     source = write(tmp_path / "pairs.jsonl", PAIRS)
     arguments = [f"input={source}", "augmentation.k=3", "augmentation.rounds=3", "llm.concurrency=1"]

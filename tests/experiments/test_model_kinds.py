@@ -11,8 +11,7 @@ def test_every_kind_was_tried_on_every_family():
     found = record()["kinds"]
     assert list(found) == list(KINDS)
     for one in found.values():
-        assert list(one["families"]) == [family for family in FAMILIES if family in one["families"]]
-        assert len(one["families"]) >= 12  # later families were not tried on every kind
+        assert list(one["families"]) == list(FAMILIES)
         measured = {family for family, why in one["families"].items() if why == "yes"}
         assert measured >= EMBEDDED or measured >= SCORED
         assert all(one["families"].values())

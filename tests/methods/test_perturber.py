@@ -125,6 +125,7 @@ def test_embeddings_stay_where_they_are_not_to_be_trained(seq2seq, tmp_path):
     assert torch.equal(seq2seq.model.get_input_embeddings().weight, before)
 
 
+@pytest.mark.slow
 def test_a_continued_run_ends_as_one_that_never_stopped(seq2seq, tmp_path):
     def run(*, stop=-1, start=None):
         backbone = copy.deepcopy(seq2seq)

@@ -237,6 +237,7 @@ def test_frozen_parts_get_no_gradient(tiny_folders, tmp_path, make, make_data):
     "compat", [pytest.param(one, marks=[] if one == "official" else pytest.mark.slow) for one in COMPAT]
 )
 @pytest.mark.parametrize("make", METHODS)
+@pytest.mark.slow
 def test_it_overfits_eight_groups(tiny, tmp_path, make, compat):
     data = make_group_data(tiny, tmp_path, count=10, epochs=25, batch_size=8)
     rho = {"rho": 3.0} if make is adept else {}

@@ -115,6 +115,7 @@ def test_beliefs_are_of_the_model_of_the_other_half(tiny, data, monkeypatch):
 
 
 @pytest.mark.parametrize("space", ["logits", "probabilities"])
+@pytest.mark.slow
 def test_clever_subtracts_and_an_export_keeps_it(tiny, data, tmp_path, space):
     plain = copy.deepcopy(tiny)
     trained(plain, data, tmp_path, None)

@@ -107,6 +107,7 @@ def test_two_runs_are_set_against_one_another(opened):
 
 
 @needs_chromium
+@pytest.mark.slow
 def test_the_runs_that_none_beats_are_joined(opened):
     page = opened("document.querySelector('[data-tab=trade]').click()")
     assert re.findall(r'data-front="(\d)"', page) == ["0", "2", "1"]  # first, second, fourth

@@ -58,6 +58,7 @@ def test_every_entry_point_is_a_command_with_a_line_of_its_own(said):
 
 
 @pytest.mark.parametrize("name", sorted({*entry_points(), *console.OWN} - {"version"}))
+@pytest.mark.slow
 def test_every_command_explains_itself_with_an_example(name, said):
     if name in ("train", "evaluate", "augment"):
         pytest.skip("their help is tested where they run")
