@@ -49,7 +49,7 @@ class Corpus(Streamed):
             that come with fairlab; a relative path may also be below ``FAIRLAB_DATA``.
         windows: numbers of tokens; every paragraph is cut once for each number. Consecutive sentences are joined up to
             this number; 0 leaves every sentence alone.
-        validation: share of the paragraphs held out, above 0 and below 1; the choice depends on their text alone.
+        validation: share of the paragraphs held out, above 0 and below 1; the choice depends only on their text.
         batch_size: number of texts in a training batch, over all processes.
         limit: maximum number of training texts, from the first; None for all.
         encoder: the backbone whose tokenizer and maximum length are used.

@@ -64,8 +64,8 @@ class LabelledTexts(Streamed):
             examples are interleaved; or a task that a subclass describes.
         path: path of the task's data, see :func:`~fairlab.data.published.task_files.read_task`, or an output of
             ``fairlab.augment`` with the task's examples.
-        validation: share of the training examples held out, above 0 and below 1. The choice depends on an example's
-            first text alone, so examples that share a first text are never split.
+        validation: share of the training examples held out, above 0 and below 1. The choice depends only on an
+            example's first text, so examples that share a first text are never split.
         batch_size: number of examples in a training batch, over all processes.
         limit: maximum number of training examples, from the first; None for all.
         encoder: the backbone whose tokenizer and maximum length are used.

@@ -89,7 +89,7 @@ def silver_pairs(
         texts: sentences to rewrite; sentences with too few or too many words are left out.
         axes: names of lexicons whose attributes PANDA has; *neutral* corresponds to ``non-binary`` and is a target of
             gender alone.
-        seed: seed of the draws, which depend on the seed and the text alone, and of the order of the texts if there is
+        seed: seed of the draws, which depend only on the seed and the text, and of the order of the texts if there is
             a limit.
         limit: number of pairs after which to stop, which may be slightly exceeded; None makes all.
     """
@@ -176,7 +176,7 @@ def find_pairs(
 def part_of(original: str, validation: float, test: float) -> str:
     """Return the part of a text: ``test``, ``validation`` or ``train``.
 
-    The part depends on a hash of the text alone, and not on the run's seed. All pairs of a text are in one part. The
+    The part depends only on a hash of the text, not on the run's seed. All pairs of a text are in one part. The
     official script splits PANDA's rows 70 to 20 to 10 at random, without a seed, so a text may occur in all three
     parts; here the shares are the same, but the pairs in each part differ.
     """

@@ -308,7 +308,7 @@ def _in_processes(parts: Iterable[TextPart], maker: PartMaker, num_proc: int) ->
 
 
 def text_parts(sources: Sequence[Path], field: str, original: str, limit: int | None) -> Iterator[TextPart]:
-    """Yield the text in parts, which depend on the sources alone."""
+    """Yield the text in parts, which depend only on the sources."""
     number, before = 0, 0
     for file in sources:
         rows = file.suffix in TABLES

@@ -50,7 +50,7 @@ class CCD(Trained):
         dropout: Whether the encoder's own dropout is active in training; it never applies to the reference embeddings.
         epochs: Number of passes over the training groups.
         validate_every: Number of training steps between validations.
-        seed: Seed of the dropout; the randomness of a step depends on the seed and the step alone, so a resumed run
+        seed: Seed of the dropout; the randomness of a step depends only on the seed and the step, so a resumed run
             repeats it.
 
     Raises:

@@ -84,8 +84,8 @@ class MLM(Trained):
         epochs: Number of passes over the training texts.
         steps: Number of steps after which training ends regardless of the epochs; None trains for all epochs.
         validate_every: Number of training steps between validations.
-        seed: Seed of a new head, the masks and the dropout; the randomness of a step depends on the seed and the step
-            alone.
+        seed: Seed of a new head, the masks and the dropout; the randomness of a step depends only on the seed and the
+            step.
 
     Raises:
         FairlabError: A value is out of range; in training, if the loss is not finite.

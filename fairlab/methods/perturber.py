@@ -42,8 +42,7 @@ class PerturberTraining(Trained):
         epochs: Maximum number of passes over the training pairs.
         patience: Number of validations without a lower loss after which training stops; None disables early stopping.
         validate_every: Number of training steps between validations.
-        seed: Seed of the new embeddings and of dropout; the randomness of a step depends on the seed and the step
-            alone.
+        seed: Seed of the new embeddings and of dropout; the randomness of a step depends only on the seed and the step.
 
     Raises:
         FairlabError: The model is neither an encoder-decoder nor a causal LM, a causal LM's tokenizer has no end token,

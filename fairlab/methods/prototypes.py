@@ -63,7 +63,7 @@ class PrototypeDebiasing(Trained, ABC):
         dropout: Whether the encoder's own dropout is active in training.
         epochs: Number of passes over the training sentences.
         validate_every: Number of training steps between validations.
-        seed: Seed of the dropout; the randomness of a step depends on the seed and the step alone, so a resumed run
+        seed: Seed of the dropout; the randomness of a step depends only on the seed and the step, so a resumed run
             repeats it.
 
     Raises:

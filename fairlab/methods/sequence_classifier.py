@@ -47,7 +47,7 @@ class SequenceClassifier(Trained):
         steps: Number of steps after which training ends regardless of the epochs; None trains for all epochs.
         patience: Number of validations without a better metric after which training stops; None trains for all epochs.
         validate_every: Number of training steps between validations.
-        seed: Seed of the new head and of dropout; the randomness of a step depends on the seed and the step alone.
+        seed: Seed of the new head and of dropout; the randomness of a step depends only on the seed and the step.
         debiasing: Debiasing that keeps the classifier from learning shortcuts; None for plain cross-entropy.
 
     Raises:
