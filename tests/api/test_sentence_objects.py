@@ -103,7 +103,7 @@ def test_a_folder_of_other_weights_names_the_remedy(file, message, folder, tmp_p
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     (tmp_path / file).parent.mkdir(exist_ok=True)
     (tmp_path / file).write_bytes(bytes(100_000))
-    with pytest.raises(FairlabError, match=rf"holds no model\.safetensors, but {message}"):
+    with pytest.raises(FairlabError, match=rf"contains no model\.safetensors, but {message}"):
         fairlab.load(tmp_path)
 
 

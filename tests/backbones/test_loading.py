@@ -46,7 +46,7 @@ def test_a_package_that_is_not_installed_is_named():
 
 
 def test_a_folder_without_weights(tmp_path):
-    with pytest.raises(FairlabError, match=r"holds no model.safetensors"):
+    with pytest.raises(FairlabError, match=r"contains no model.safetensors"):
         find_weights(str(tmp_path))
 
 
