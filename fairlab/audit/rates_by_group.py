@@ -111,7 +111,7 @@ def _as_quantities(subset: str, prefix: str, rates: Sequence[Rate]) -> Iterator[
 
 
 def _detectable(subset: str, of_label: Binary, members: Members, names: Sequence[str]) -> Iterator[Quantity]:
-    """Yield each test's smallest detectable gap, which follows from the sizes and has no sampling interval."""
+    """Yield each test's smallest detectable gap, which follows from group sizes, so it has no interval."""
     for name in names:
         value = 100 * detectable_gap(of_label, members, name)
         if math.isfinite(value):

@@ -105,7 +105,7 @@ def _linear_names(model: PreTrainedModel) -> set[str]:
 
 
 def drop_inputs(model: PreTrainedModel) -> None:
-    """Put the adapters' dropout into training mode, whatever the mode of the model."""
+    """Put the adapters' dropout into training mode, regardless of the mode of the model."""
     for module in _adapted(model).values():
         module.lora_dropout.train()
 

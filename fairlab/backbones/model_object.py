@@ -1,4 +1,4 @@
-"""Models without weights at hand: a function from texts to vectors, a scorer of texts, or both."""
+"""Models without accessible weights: a function from texts to vectors, a scorer of texts, or both."""
 
 from __future__ import annotations
 

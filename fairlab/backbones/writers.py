@@ -1,6 +1,6 @@
 """Interfaces of models that write or choose texts: a causal backbone, a served model, or a file of stored texts.
 
-A causal backbone with its weights at hand is both (:class:`fairlab.backbones.causal_writer.CausalWriter` and
+A causal backbone with its weights is both (:class:`fairlab.backbones.causal_writer.CausalWriter` and
 :class:`fairlab.backbones.causal_lm.CausalLM`). A served model is a writer, and a chooser if its server gives
 log-probabilities of prompts. A file of stored texts is a writer.
 """

@@ -125,7 +125,9 @@ class Safety(Benchmark):
                 now.append(source)
                 result.notes.append(note)
             if of_harm.alone:
-                text = f"{of_harm.alone} texts with a subgroup are alone in their set, so they are in no variance"
+                text = (
+                    f"{of_harm.alone} texts with a subgroup are the only ones in their set, so they are in no variance"
+                )
                 result.notes.append(Note(self.name, text))
             if self.description.for_choosing:
                 now = [replace(one, headline=False) for one in now]

@@ -268,7 +268,7 @@ def _lines(judgement: Judgement) -> list[str]:
     lines = [f"{letter[run.name]}: {run.name} ({run.tool}; {run.place})" for run in judgement.runs]
     warned = [line for verdict in judgement.verdicts for line in _warnings(verdict, letter)]
     if judgement.skipped:
-        warned.append(f"not compared, as one run alone has them: {', '.join(judgement.skipped)}")
+        warned.append(f"not compared, because only one run has them: {', '.join(judgement.skipped)}")
     lines += ["", *dict.fromkeys(warned)] if warned else []
     many = len(judgement.verdicts)
     lines += ["", f"p-values are adjusted by {judgement.adjustment} over {many} comparison{'s' * (many > 1)}."]

@@ -77,7 +77,7 @@ class BatchServer(Server):
         """Return one attempt per request when all jobs that contain them have ended.
 
         Raises:
-            StillAtWork: If this process is interrupted, or the server cannot be reached, while a job goes on.
+            StillAtWork: If this process is interrupted, or the server cannot be reached, while a job is running.
             FairlabError: If the server refuses a job, or does not offer batch jobs.
         """
         self._forget_collected()

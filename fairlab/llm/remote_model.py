@@ -236,7 +236,7 @@ class RemoteScorer:
 
     @cached_property
     def _plain_is_whole(self) -> bool:
-        """Return whether the tokens of a text without a start token are the text's, to its end."""
+        """Return whether the tokens read without a start token are exactly those of the text."""
         (plain,) = self._tokens(PROBES[:1])
         read = _compact(plain.tokens)
         return bool(read) and _compact([PROBES[0]]).endswith(read)

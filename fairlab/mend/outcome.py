@@ -71,7 +71,9 @@ def concluded(
         proof: Judgement of the best method on the readings for confirming, or None if no method was good enough.
     """
     if proof is None:
-        ways = f"none of {len(tried)} ways makes a reading fairer beyond chance, none less fair, and keeps utility"
+        ways = (
+            f"none of {len(tried)} ways makes a reading fairer beyond chance, makes none less fair, and keeps utility"
+        )
         sentence = f"Nothing here mends {name} at the price {price}: {ways}.{_failed_checks(tried)}"
         return MendOutcome(folder, sentence, tried, skipped)
     failed = _failed_checks([proof])

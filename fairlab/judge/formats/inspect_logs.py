@@ -185,7 +185,7 @@ def _unpacked(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
     """
     info = archive.getinfo(name)
     if info.file_size > LARGEST:
-        raise FairlabError(f"{path} holds {name}, which is larger than {LARGEST >> 30} GiB")
+        raise FairlabError(f"{path} holds {name}, which is larger than {LARGEST >> 30} GiB; give a smaller log")
     if info.compress_type != ZSTANDARD:
         return archive.read(name)
     import pyarrow

@@ -158,7 +158,7 @@ class SafetyEnsemble:
         self.sampled: dict[str, Reweighted] = {}
 
     def check_data(self, data: SafetyData) -> None:
-        """Raise if data cannot train the models, as far as can be told without scoring it.
+        """Raise if data cannot train the models, as far as this is known without scoring it.
 
         Raises:
             FairlabError: No text is labelled for a harm, the training seeds of a fold have fewer than two labels,

@@ -35,7 +35,7 @@ class Setting:
         if self.leaf < 1:
             raise FairlabError(f"method.leaf must be at least 1, not {self.leaf}")
         if self.penalty is not None and not self.penalty >= 0:
-            raise FairlabError(f"method.penalty must be at least 0, or null for the forest alone, not {self.penalty}")
+            raise FairlabError(f"method.penalty must be at least 0, or null to use only the forest, not {self.penalty}")
 
 
 def combinations(

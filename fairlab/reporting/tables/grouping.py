@@ -34,7 +34,7 @@ COLLAPSED = "gap fell by collapse alone"
 FEW_ITEMS = "too few items to conclude from"
 FEWEST_SEEDS = 3  # minimum number of seeds for an interval over seeds and items with the right coverage
 TWO_SEEDS = "two seeds, too few for an interval"
-FEW_SEEDS = 8  # with fewer seeds, the interval over seeds alone is given as well
+FEW_SEEDS = 8  # with fewer seeds, the interval over only the seeds is also given
 # Parts of a configuration that a method without training steps does not read; it does read its data and device.
 OF_STEPS = re.compile(
     r"(optimizer|schedule|callbacks|loader)\.|trainer\.(?!accelerator$|devices$|precision$)|data\.batch_size$"
