@@ -135,12 +135,15 @@ def table() -> str:
     by_method: dict[str, dict[str, None]] = {}
     for row in found.get("trained", []):
         by_method.setdefault(row["method"], {})[row["dtype"]] = None
-    methods = "; ".join(f"{name}, {' and '.join(dtypes)}" for name, dtypes in by_method.items())
     unjudged = sum(bool(row["not_judged"]) for row in sound)
     lines += [
         "",
-        f"Sound models that were marked: {wrong} of {len(sound)} ({names}, each in float32 and bfloat16; MiniLM before "
-        f"and after: {methods}). Not judged in some point: {unjudged}.",
+        f"Of {len(sound)} sound models, {wrong} were marked, and {unjudged} were not judged by some part of the check:",
+        "",
+        f"- {names}, each in float32 and bfloat16;",
+        "- MiniLM before and after each of these methods, in the precisions named:",
+        *(f"    - {name}: {', '.join(dtypes)}" for name, dtypes in by_method.items()),
+        "",
     ]
     return "\n".join(lines)
 
