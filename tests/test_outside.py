@@ -309,7 +309,7 @@ def test_a_folder_of_too_many_files_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("fairlab.files.MOST_FILES", 3)
     for number in range(4):
         (tmp_path / str(number)).touch()
-    with pytest.raises(FairlabError, match="holds more than 3 files"):
+    with pytest.raises(FairlabError, match="contains more than 3 files"):
         check_folder(tmp_path)
 
 
@@ -334,7 +334,7 @@ def test_labels_reach_no_terminal_and_no_formula(run, capsys):
 def test_a_group_that_no_tokenizer_reads_is_one_sentence(tmp_path, text):
     versions = {"neutral": "they saw", "man": text, "woman": "she saw"}
     (tmp_path / "g.jsonl").write_text(json.dumps({"id": "1", "axis": "gender", "versions": versions}) + "\n")
-    with pytest.raises(FairlabError, match=r"line 1 holds (half a surrogate pair|a NUL character); remove it"):
+    with pytest.raises(FairlabError, match=r"line 1 contains (half a surrogate pair|a NUL character); remove it"):
         read_groups(str(tmp_path / "g.jsonl"))
 
 

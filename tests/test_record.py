@@ -275,7 +275,7 @@ TOLD = {"title": "t", "question": "q", "quantities": {"a": {"label": "l", "meani
         ({"b": {"title": "t"}}, "the description of b has no 'question'"),
         ({"b": TOLD | {"title": 3}}, "'title' of the description of b is int, not str"),
         ({"b": TOLD | {"needs": []}}, "the description of b has 'needs', which"),
-        ({"b": TOLD | {"subsets": {"a": 1}}}, "the description of b has words of a subset that are no text"),
+        ({"b": TOLD | {"subsets": {"a": 1}}}, "the description of b has words of a subset that are not text"),
         ({"b": TOLD | {"quantities": {"a": {"label": "l"}}}}, "the description of b has no 'meaning'"),
         ({"b": TOLD | {"quantities": {"a": {"label": "l", "meaning": "m", "low": "x"}}}}, "'low' of the description"),
     ],

@@ -86,8 +86,7 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         "",
         f"{provenance['method']['title']}, trained by fairlab {provenance['versions']['fairlab']} on "
         f"{data['trained_on']} (`{data['path']}`, SHA-256 `{data['sha256']}`). Scores are probabilities in [0, 1] that "
-        "a text contains a harm; "
-        f"for each harm, a model reads the scores of the sources below.{_averaged(description)}",
+        f"a text contains a harm; for each harm, a model reads the sources' scores.{_averaged(description)}",
         "",
         "## Harms and thresholds",
         "",

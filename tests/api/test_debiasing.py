@@ -35,7 +35,7 @@ def test_without_a_model_of_spacy_texts_are_rewritten_by_words_with_a_warning(mo
     try:
         with pytest.warns(UserWarning, match=r"rewriter\.mode=lexical.*pip install 'fairlab\[offline\]'"):
             assert fairlab.rewrite("The chairman left.", to="woman") == "The chairwoman left."
-        with pytest.raises(FairlabError, match="mode=lexical does without"):
+        with pytest.raises(FairlabError, match="mode=lexical does not need"):
             fairlab.rewrite("She left.", to="man", settings={"rewriter.mode": "syntax"})
     finally:
         _load.cache_clear()

@@ -46,7 +46,7 @@ def test_a_harness_model_scores_as_its_weights(causal):
     ):
         assert np.allclose(remote.sums, local.sums)
         assert remote.counts.tolist() == local.counts.tolist()
-    with pytest.raises(CannotScore, match="reads texts in its own way alone"):
+    with pytest.raises(CannotScore, match="only reads texts in its own way"):
         found.scorer.log_likelihoods(TEXTS, start_apart=True)
 
 
@@ -67,7 +67,7 @@ def test_what_breaks_the_contract_is_one_sentence(causal):
     with pytest.raises(CannotScore, match="returns log-likelihoods that are NaN"):
         fairlab.load(model).scorer.log_likelihoods(TEXTS)
     model.loglikelihood_rolling = lambda requests: [0.0]
-    with pytest.raises(CannotScore, match="gives 1 log-likelihoods for 2 requests"):
+    with pytest.raises(CannotScore, match="returns 1 log-likelihoods for 2 requests"):
         fairlab.load(model).scorer.log_likelihoods(TEXTS)
     model.loglikelihood_rolling = lambda requests: 1 / 0
     with pytest.raises(CannotScore, match=r"HarnessModel raised an error \(ZeroDivisionError: division by"):

@@ -215,7 +215,7 @@ def test_reading_gguf_needs_its_package(monkeypatch):
 
 
 def test_a_folder_without_the_gguf_file(tmp_path):
-    with pytest.raises(FairlabError, match=r"holds no x\.gguf"):
+    with pytest.raises(FairlabError, match=r"contains no x\.gguf"):
         find_weights(str(tmp_path), gguf="x.gguf")
 
 

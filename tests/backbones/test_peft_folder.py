@@ -77,7 +77,7 @@ def test_adapters_of_another_hub_model_are_refused(adapters):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"peft_type": "PROMPT_TUNING"}, "is of the kind PROMPT_TUNING; give adapters of the kind LORA"),
+        ({"peft_type": "PROMPT_TUNING"}, "has the kind PROMPT_TUNING; give adapters of the kind LORA"),
         (
             {"megatron_config": {"a": 1}, "megatron_core": "os"},
             "sets megatron_config, which is not accepted",

@@ -65,7 +65,7 @@ def changed(**parts):
         ({"tests": {"t": []}}, "the test 't' has no sets; give targets and attributes"),
         (changed(target={}), "the test 't' has the unknown key 'target'; the known keys are targets, attributes"),
         (changed(targets={"x": [], "y": ["c"]}), "'targets': the set 'x' must be a list of at least one text"),
-        (changed(targets={"x": [True], "y": ["c"]}), "'targets': the set 'x' is not a list of texts"),
+        (changed(targets={"x": [True], "y": ["c"]}), "'targets': the set 'x' must be a list of at least one text"),
         (changed(targets={"x": ["a"]}), "'targets' has one set; give two or more"),
         (
             changed(attributes={"p": ["d"], "q": ["e"], "r": ["f"]}),

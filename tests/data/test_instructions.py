@@ -122,7 +122,7 @@ def test_longer_conversations_are_left_out_and_counted(llama, tmp_path):
     rows = [{"prompt": "he saw", "completion": " a"}] * 3 + [{"prompt": "he saw " * 40, "completion": " a"}]
     data = make(llama, rows, tmp_path)
     assert (data.left_out, data.facts()["longer_than_a_block"]) == (1, 1)
-    with pytest.raises(FairlabError, match=r"holds 3 conversations of at most 64 tokens, of 4, fewer than"):
+    with pytest.raises(FairlabError, match=r"has 3 conversations of at most 64 tokens among 4, fewer than"):
         make(llama, rows, tmp_path, validation=3)
 
 
@@ -134,7 +134,10 @@ def test_longer_conversations_are_left_out_and_counted(llama, tmp_path):
         ({"prompt": "he saw", "completion": []}, "line 2: it has neither messages"),
         ({"messages": []}, "line 2: its messages must be a list of messages"),
         ({"messages": "he saw"}, "line 2: its messages must be a list of messages"),
-        ({"messages": [{"role": "bot", "content": "x"}]}, "line 2: a message needs a role of system, user, assistant"),
+        (
+            {"messages": [{"role": "bot", "content": "x"}]},
+            "line 2: a message needs a role \\(system, user, assistant\\)",
+        ),
         ({"messages": [{"role": "user", "content": None}]}, "line 2: a message needs a role"),
         ({"messages": CHAT[:2]}, "line 2: it has no answer of the assistant"),
     ],

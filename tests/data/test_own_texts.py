@@ -53,7 +53,7 @@ def test_a_module_holds_rows_out(csv, tiny):
     [
         (ROWS, ("text", "Stars"), "has no column 'text'; it has: Review text, why, Stars"),
         (ROWS, ("Review text", "label"), "has no column 'label'; it has: why, Stars; give data.label=COLUMN"),
-        (ROWS, ("Review text", "Stars", ["1", "2"]), "line 4: '3' in 'Stars' is none of data.labels"),
+        (ROWS, ("Review text", "Stars", ["1", "2"]), "line 4: '3' in 'Stars' is not in data.labels"),
         (ROWS, (["Review text", "why", "Stars"], "Stars"), "data.field names too many columns"),
         (ROWS, ("Review text", ["Stars", "why"]), "data.label names too many columns"),
         ([*ROWS, ROWS[0] | {"Stars": None}], ("Review text", "Stars"), "line 42: the cell of 'Stars' is empty"),

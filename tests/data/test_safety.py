@@ -74,7 +74,7 @@ def test_what_is_no_such_file_is_said(tmp_path):
     (tmp_path / "x.csv").write_text("prompt\n", encoding="utf-8")
     with pytest.raises(FairlabError, match="has no column 'example_key'"):
         read_safety("counterfactual_safety", str(tmp_path / "x.csv"))
-    with pytest.raises(FairlabError, match="holds no text"):
+    with pytest.raises(FairlabError, match="contains no text"):
         read_safety("counterfactual_safety", seeds(tmp_path))
 
 

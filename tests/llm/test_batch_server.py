@@ -166,7 +166,7 @@ def test_a_line_that_ends_everything_else_leaves_the_others_their_answers(ledger
     with BatchStub(act) as stub:
         replies = batched(stub, ledger_path).ask(requests(3), stage="test")
     assert [reply.outcome for reply in replies] == ["ok", "request rejected", "ok"]
-    assert "says 404 to the model m: no such model" in replies[1].reason
+    assert "returned 404 for the model m: no such model" in replies[1].reason
 
 
 def test_a_job_that_the_server_refuses_is_one_sentence(ledger_path):

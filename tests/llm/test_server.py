@@ -302,8 +302,8 @@ def test_a_server_that_rejects_everything_is_not_asked_over_and_over(ledger_path
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (refused(401, "bad key"), "asks for a key"),
-        (refused(404, "no such model"), "says 404 to the model m: no such model; check llm.model"),
+        (refused(401, "bad key"), "requires a key"),
+        (refused(404, "no such model"), "returned 404 for the model m: no such model; check llm.model"),
         (refused(429, "insufficient_quota"), "check llm.model, llm.base_url and the remaining quota"),
     ],
 )
