@@ -134,10 +134,7 @@ def test_longer_conversations_are_left_out_and_counted(llama, tmp_path):
         ({"prompt": "he saw", "completion": []}, "line 2: it has neither messages"),
         ({"messages": []}, "line 2: its messages must be a list of messages"),
         ({"messages": "he saw"}, "line 2: its messages must be a list of messages"),
-        (
-            {"messages": [{"role": "bot", "content": "x"}]},
-            "line 2: a message needs a role \\(system, user, assistant\\)",
-        ),
+        ({"messages": [{"role": "bot", "content": "x"}]}, "line 2: a message needs a role"),
         ({"messages": [{"role": "user", "content": None}]}, "line 2: a message needs a role"),
         ({"messages": CHAT[:2]}, "line 2: it has no answer of the assistant"),
     ],

@@ -251,8 +251,7 @@ class MentionFinder:
     def doubtful(self, text: str, syntax: Syntax, mentions: Iterable[Mention]) -> list[Mention]:
         """Return capitalised listed words in names that are not mentions, such as a name mistaken for a title.
 
-        A pronoun that refers to such a word shows that it is a person: *“Rosalind Russell gives a handling to her
-        scenes”*.
+        A pronoun that refers to it shows that it is a person: *“Rosalind Russell gives a handling to her scenes”*.
         """
         known = {mention.start for mention in mentions}
         found = []
