@@ -232,7 +232,9 @@ class Backbone(nn.Module):
             self._remembered = found
 
     def embed(self, texts: Sequence[str], *, budget: int = TOKENS_PER_BATCH, progress: str = "") -> Tensor:
-        """Return embeddings (N, D) of texts in input order: float32, on the CPU, no dropout, each distinct text once.
+        """Return embeddings (N, D) of texts in input order: float32, on the CPU, no dropout.
+
+        Texts with the same tokens, such as ones that differ after the length limit, are read once.
 
         Args:
             texts: Any number of texts.
@@ -249,7 +251,9 @@ class Backbone(nn.Module):
         cut = self.is_cut(token_ids, behind) if distinct else []
         self.cut.update(hash(text) for text, is_cut in zip(distinct, cut, strict=True) if is_cut)
         known = {} if self._remembered is None else self._remembered
-        new = [position for position, text in enumerate(distinct) if text not in known]
+        of_tokens: dict[tuple[int, ...], int] = {}
+        first = [of_tokens.setdefault(tuple(ids), position) for position, ids in enumerate(token_ids)]
+        new = [position for position in of_tokens.values() if distinct[position] not in known]
         batches = [
             [new[k] for k in batch]
             for batch in batches_by_tokens([len(token_ids[position]) for position in new], budget)
@@ -271,7 +275,7 @@ class Backbone(nn.Module):
                 embeddings[batch] = embedded.float().cpu()
         if self._remembered is not None and (len(known) + len(new)) * self.width <= REMEMBERED:
             self._remembered.update({distinct[position]: embeddings[position] for position in new})
-        row = {text: position for position, text in enumerate(distinct)}
+        row = dict(zip(distinct, first, strict=True))
         return embeddings[[row[text] for text in texts]]
 
 

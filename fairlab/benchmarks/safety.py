@@ -35,8 +35,8 @@ CHANGED = (
 )
 VALIDATION = "validation"  # settings are chosen on these texts, so their numbers are not unbiased estimates
 NO_SKILL = "no better than chance here"
-# quantities whose changes are also reported for other models
-OF_OTHERS = ("average_precision", "acv", "acv_uncalibrated")
+UNAVERAGED = "acv_change_of_unaveraged"  # change of a model that averages over reference groups, without the average
+OF_OTHERS = ("average_precision", "acv", "acv_uncalibrated")  # changes that are also given for other models
 
 
 class Safety(Benchmark):
@@ -118,6 +118,9 @@ class Safety(Benchmark):
                 result.notes.append(unskilled)
                 now = [replace(one, headline=False) if _is_acv(one) else one for one in now]
                 earlier, changes = [one for one in earlier if not _is_acv(one)], []
+            result.notes += [
+                Note(self.name, _as_they_are(one), subset=harm) for one in changes if one.name == UNAVERAGED
+            ]
             for name, other in judged.beside.items() if now[0].name == "average_precision" and earlier else ():
                 now.append(of_harm.auc(other.parts[self.of].scores[harm], f"auc_of_{_word(name)}"))
             if self.of == "test" and now[0].name == "average_precision":
@@ -202,6 +205,14 @@ def _paired(
     return [
         (one, by_name[one.name]) for one in some if one.subset == harm and one.name in names and one.name in by_name
     ]
+
+
+def _as_they_are(change: Quantity) -> str:
+    """Return what the variance of a model that averages over reference groups is without the average."""
+    return (
+        f"{change.subset}: scores are averaged over reference groups, so that the variance falls nearly by "
+        f"construction; with texts as they are, its change is {change.value:.0f} %"
+    )
 
 
 def _is_acv(one: Quantity) -> bool:

@@ -126,6 +126,11 @@ def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns)
     else:
         own = {columns.text, columns.key, columns.subgroup, "id"}
         chosen = [name for name in names if name not in own and _is_labels([row.get(name) for row in rows])]
+    if len(names) == 1:
+        raise FairlabError(
+            f"{file} has a single column, '{names[0]}'; separate its cells by commas, or by tabs in a .tsv file, and "
+            "give a column of 0 and 1 for each harm"
+        )
     if not chosen:
         raise FairlabError(
             f"{file} has no column of labels 0 and 1; it has: {', '.join(names)}; name them by "

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 
 import yaml
 
@@ -23,6 +23,7 @@ PERSONS, PERSON = ("people", "folk", "folks"), ("person",)  # nouns that an iden
 BLANKS = re.compile(r"[\s-]+")
 NO_NOUN = r"(?=\W*$|\s*[.,;:!?]|\s+(?:is|are|was|were|and|or|in|on|at|to|should|must|can|will|who)\b)"
 ALONE = re.compile(NO_NOUN)
+ADJECTIVE_FORM, PERSON_FORM, PEOPLE_FORM = range(3)  # places of a group's forms
 
 
 class References:
@@ -67,26 +68,40 @@ class References:
         return hashlib.sha256(repr((self.pattern.pattern, self.groups)).encode()).hexdigest()
 
     def versions(self, text: str) -> list[str]:
-        """Return the text rewritten to each reference group, or only the original if it names no listed identity."""
-        if not self.pattern.search(text):
+        """Return the text turned to each reference group; the text alone if it names no listed identity."""
+        found = [(match, self._form(match)) for match in self.pattern.finditer(text)]
+        if not found:
             return [text]
-        return list(dict.fromkeys(self.pattern.sub(partial(self._turned, group), text) for group in self.groups))
+        return list(dict.fromkeys(_turned(text, found, group) for group in self.groups))
 
-    def _turned(self, group: tuple[str, str, str], found: re.Match[str]) -> str:
-        adjective, person, people = group
-        form = adjective
+    def _form(self, found: re.Match[str]) -> int:
+        """Return which form of a group replaces a match: the adjective, the person or the people."""
         if found["several"] or found["people"]:
-            form = people
-        elif found["single"] or (found["person"] and self._is_noun(found)):
-            form = person
-        written = f"{article(form)} {form}" if found["article"] else form
-        return written[0].upper() + written[1:] if found.start() == 0 and found[0][0].isupper() else written
+            return PEOPLE_FORM
+        if found["single"] or (found["person"] and self._is_noun(found)):
+            return PERSON_FORM
+        return ADJECTIVE_FORM
 
     def _is_noun(self, found: re.Match[str]) -> bool:
         """Return whether a word for a person is not an adjective here: *a Mexican*, but not *a Mexican car*."""
         if BLANKS.sub(" ", found["person"].casefold()) not in self.also_adjectives:
             return True
         return bool(found["article"]) and ALONE.match(found.string, found.end()) is not None
+
+
+def _turned(text: str, found: Sequence[tuple[re.Match[str], int]], group: Sequence[str]) -> str:
+    """Return a text with each match replaced by its form of a group."""
+    pieces, end = [], 0
+    for match, form in found:
+        pieces += [text[end : match.start()], _written(group[form], match)]
+        end = match.end()
+    return "".join([*pieces, text[end:]])
+
+
+def _written(form: str, found: re.Match[str]) -> str:
+    """Return a form with the article of its match, and with its capital at the start of the text."""
+    written = f"{article(form)} {form}" if found["article"] else form
+    return written[0].upper() + written[1:] if found.start() == 0 and found[0][0].isupper() else written
 
 
 def _forms(lexicon: Lexicon) -> Iterator[tuple[str, str]]:

@@ -69,6 +69,12 @@ def test_bad_columns_are_named(tmp_path, columns, message):
         read_safety("own", written(tmp_path, "csv"), columns)
 
 
+def test_a_table_of_another_separator_is_said_to_be_one_column(tmp_path):
+    (tmp_path / "own.csv").write_text("comment;rude\na text;1\nanother;0\n", encoding="utf-8")
+    with pytest.raises(FairlabError, match="has a single column, 'comment;rude'; separate its cells by commas"):
+        read_safety("own", str(tmp_path / "own.csv"), TableColumns(text="comment"))
+
+
 def own_data(path, augmentation, columns=COLUMNS):
     return SafetyData(
         name="own", path=path, held_out=[], folds=3, repeats=1, seed=0, columns=vars(columns), augmentation=augmentation

@@ -40,4 +40,9 @@ def calibrated(logits_N: Array, slope: float, intercept: float) -> Array:
         >>> calibrated(np.array([0.0, 2.0]), 1.0, -2.0).round(3).tolist()
         [0.119, 0.5]
     """
-    return 1 / (1 + np.exp(-(slope * logits_N + intercept)))
+    return sigmoid(slope * logits_N + intercept)
+
+
+def sigmoid(values: Array) -> Array:
+    """Return probabilities of log odds of any size, without overflow."""
+    return np.asarray(np.exp(-np.logaddexp(0, -values)))

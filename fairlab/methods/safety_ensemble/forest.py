@@ -14,13 +14,14 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import track
 
-from fairlab.data.safety import Judged, Predicted, SafetyData
+from fairlab.data.safety import Judged, SafetyData
 from fairlab.data.safety_texts import SafetyText
 from fairlab.files import write_whole
 from fairlab.methods.safety_ensemble.choosing import Compared
 from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted
+from fairlab.methods.safety_ensemble.in_threads import in_threads
+from fairlab.methods.safety_ensemble.kept_scores import TEST, VALIDATION, FoldScores, KeptScores, fold_scores
 from fairlab.methods.safety_ensemble.model import Array, HarmModel
 from fairlab.methods.safety_ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, FoldModels, Mask, Part, Trainer
 from fairlab.methods.safety_ensemble.settings import Setting, combinations
@@ -32,19 +33,7 @@ from fairlab.methods.safety_ensemble.views import AVERAGE, RIVALS, TEXT, Views, 
 from fairlab.rewriting.identities import SUBGROUPS
 from fairlab.types import FairlabError, Texts
 
-CALIBRATED, UNCALIBRATED = 0, 1
 OTHERS = "others"  # key of the strengths for harms without their own
-Scores = dict[str, NDArray[np.float64]]
-
-
-class _Kept:
-    """Scores of one model, calibrated and uncalibrated, (2, R, N), by part of the texts and by harm."""
-
-    def __init__(self, harms: Sequence[str], repeats: int, sizes: Mapping[str, int]) -> None:
-        self.scores: dict[str, Scores] = {
-            part: {harm: np.zeros((2, repeats, size)) for harm in harms} for part, size in sizes.items()
-        }
-        self.contributions: dict[str, list[Array]] = {}
 
 
 class SafetyEnsemble:
@@ -215,29 +204,20 @@ class SafetyEnsemble:
     def _fit(self, data: SafetyData) -> None:
         self.check_data(data)
         self._adopt(data)
-        views = self._views(data.texts)
+        folds = np.stack([data.division(repeat) for repeat in range(data.repeats)])
+        views = self._views(data.texts, folds[0] >= 0)
         self._refuse_silent_sources(views.text)
         others = {name: self._views(texts) for name, texts in data.others.items()}
-        folds = np.stack([data.division(repeat) for repeat in range(data.repeats)])
-        parts = {"test": data.texts, "validation": data.texts, **data.others}
-        kept: dict[str, _Kept] = {}
+        parts = {TEST: data.texts, VALIDATION: data.texts, **data.others}
+        kept: dict[str, KeptScores] = {}
         for harm in self.harms:
             of_folds = self._compare(harm, data.texts, views, folds)
-            for (repeat, _), of_fold in track(of_folds.items(), f"folds, {harm}", transient=True):
-                part = of_fold.part
-                setting = self.settings[harm][self._chosen(harm, ~part.test)]
-                models = {BASELINE: of_fold.baseline} | of_fold.beside(setting)
-                models[DEBIASED] = of_fold.debiased(setting, self.trainer.view)
-                for name, model in models.items():
-                    sizes = {of: len(texts) for of, texts in parts.items()}
-                    rows = kept.setdefault(name, _Kept(self.harms, data.repeats, sizes))
-                    for of, mask in (("test", part.test), ("validation", part.validation)):
-                        rows.scores[of][harm][:, repeat, mask] = model.scores(views.only(mask))
-                    for of, shown in others.items():
-                        rows.scores[of][harm][:, repeat] += np.stack(model.scores(shown)) / data.folds
-                    if model.model.contributions is not None:
-                        rows.contributions.setdefault(harm, []).append(model.model.contributions)
-        judged = {name: self._judged(parts, folds, views.text, rows) for name, rows in kept.items()}
+            scored = partial(self._fold_scores, harm, views, others)
+            for (repeat, fold), found in in_threads(scored, of_folds, f"folds, {harm}"):
+                for name, scores in found.items():
+                    rows = kept.setdefault(name, KeptScores(self.harms, folds, parts))
+                    rows.add(harm, repeat, of_folds[repeat, fold].part, scores)
+        judged = {name: rows.judged(self.sources.features, views.text) for name, rows in kept.items()}
         self.judged = {phase: judged.pop(phase) for phase in (BASELINE, DEBIASED)}
         if self.target:
             self.thresholds = {harm: self._threshold(harm, self.target) for harm in self.harms}
@@ -262,19 +242,30 @@ class SafetyEnsemble:
     ) -> dict[tuple[int, int], FoldModels]:
         """Return the models of all folds by repeat and fold; if there are several settings, fit all of them."""
         count = int(folds.max()) + 1
-        places = [(repeat, fold) for repeat in range(len(folds)) for fold in range(count)]
-        found = {}
+        places = {(repeat, fold): (repeat, fold) for repeat in range(len(folds)) for fold in range(count)}
         settings = self.settings[harm] if len(self.settings[harm]) > 1 else {}
+
+        def fitted(place: tuple[int, int]) -> tuple[FoldModels, dict[str, Array]]:
+            models = self._of_fold(harm, texts, views, _parts(folds[place[0]], place[1], count), place)
+            shown = {name: models.debiased(setting) for name, setting in settings.items()}
+            shown |= {BASELINE: models.baseline} if settings else {}
+            return models, {name: model.scores(models.held)[0] for name, model in shown.items()}
+
+        found = {}
         rows = {name: np.zeros(folds.shape) for name in (BASELINE, *settings)}
-        for repeat, fold in track(places, f"settings, {harm}", transient=True):
-            part = _parts(folds[repeat], fold, count)
-            found[repeat, fold] = models = self._of_fold(harm, texts, views, part, (repeat, fold))
-            held = views.only(part.validation)
-            for name in rows if settings else ():
-                shown = models.debiased(settings[name]) if name in settings else models.baseline
-                rows[name][repeat, part.validation], _ = shown.scores(held)
+        for (repeat, fold), (models, scores) in in_threads(fitted, places, f"settings, {harm}"):
+            found[repeat, fold] = models
+            for name, held in scores.items():
+                rows[name][repeat, models.part.validation] = held
         self.compared[harm] = Compared(texts, harm, folds, rows.pop(BASELINE), rows)
         return found
+
+    def _fold_scores(
+        self, harm: str, views: Views, others: Mapping[str, Views], models: FoldModels
+    ) -> dict[str, FoldScores]:
+        """Return the scores of a fold's models, with the setting that the texts outside its test part choose."""
+        setting = self.settings[harm][self._chosen(harm, ~models.part.test)]
+        return fold_scores(models, setting, views, others)
 
     def _chosen(self, harm: str, inside: Mask | None = None) -> str:
         """Return the name of the setting chosen by validation scores, or the only setting."""
@@ -331,8 +322,8 @@ class SafetyEnsemble:
         averaged = self.trainer.view == AVERAGE
         return save_ensemble(self.models[DEBIASED], self.sources, folder, self.thresholds, self.identities, averaged)
 
-    def _views(self, texts: Sequence[SafetyText]) -> Views:
-        return seen(self.sources, [text.text for text in texts], self.trainer.views, self.identities)
+    def _views(self, texts: Sequence[SafetyText], measured: Mask | None = None) -> Views:
+        return seen(self.sources, [text.text for text in texts], self.trainer.views, self.identities, measured)
 
     def _choice(self, harm: str) -> dict[str, object]:
         """Return the validation results of the settings, and which settings were chosen."""
@@ -362,23 +353,11 @@ class SafetyEnsemble:
         return FoldModels(self.trainer, Examples(views, truth, seed, slices, len(places), sets), part, state)
 
     def _threshold(self, harm: str, target: ThresholdTarget) -> float:
-        """Return the threshold of a harm, computed from its seeds' validation scores averaged over repeats."""
-        part = self.judged[DEBIASED].parts["validation"]
+        """Return the threshold of a harm from the validation scores of its seeds, each a mean over repeats."""
+        part = self.judged[DEBIASED].parts[VALIDATION]
         truth = np.array([text.labels.get(harm, -1) if text.seed else -1 for text in part.texts])
         judged = truth >= 0
         return threshold(part.scores[harm].mean(axis=0)[judged], truth[judged], target, harm)
-
-    def _judged(
-        self, parts: Mapping[str, Sequence[SafetyText]], folds: NDArray[np.int64], features: Array, rows: _Kept
-    ) -> Judged:
-        predicted = {}
-        for name, texts in parts.items():
-            calibrated = {harm: scores[CALIBRATED] for harm, scores in rows.scores[name].items()}
-            uncalibrated = {harm: scores[UNCALIBRATED] for harm, scores in rows.scores[name].items()}
-            own = folds if name in ("test", "validation") else np.zeros((len(folds), len(texts)), dtype=np.int64)
-            predicted[name] = Predicted(texts, own, calibrated, uncalibrated).only(np.flatnonzero(own[0] >= 0).tolist())
-        contributions = {harm: np.mean(found, axis=0) for harm, found in rows.contributions.items()}
-        return Judged(predicted, self.sources.features, features[folds[0] >= 0], contributions)
 
 
 def _labels(texts: Sequence[SafetyText], harm: str) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from fairlab.methods.safety_ensemble.calibration import calibration_line
 from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted, Strength, reweight
 from fairlab.methods.safety_ensemble.model import Array, HarmModel
-from fairlab.methods.safety_ensemble.pairing import paired_logistic
+from fairlab.methods.safety_ensemble.pairing import FittedKernel, fitted_kernel, paired_logistic
 from fairlab.methods.safety_ensemble.settings import Setting
 from fairlab.methods.safety_ensemble.views import AVERAGE, BLIND, TEXT, Shown, Views
 from fairlab.metrics.sliced_averages import sliced_averages
@@ -27,6 +28,7 @@ BASELINE, DEBIASED = "before", "after"
 SMOOTH, UNWEIGHTED, FOREST, UNDEBIASED, PAIRED = "smooth", "unweighted", "forest", "undebiased", "paired"
 ALONE = "unaveraged"
 NOTHING = Strength(0, 0, 0, 0)
+FORESTS = Lock()
 Mask = NDArray[np.bool_]
 
 
@@ -92,8 +94,10 @@ class Trainer:
         """Return the fitted forest, or its replacement; ``leaf`` counts texts, or sets if their number is given."""
         # Weights of 1 are omitted, because a forest samples weighted examples with a different random procedure.
         more = {} if (weights == 1).all() else {"model__sample_weight": weights}
-        fitted = self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
-        return fitted.set_params(model__n_jobs=1) if self.kind == "forest" else fitted  # the trees do not depend on it
+        # One at a time: a forest has threads of its own, which change the filters of warnings of the whole process.
+        with FORESTS:
+            fitted = self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
+        return fitted.set_params(model__n_jobs=1) if self.kind == "forest" else fitted  # the trees are the same
 
     def _pipeline(self, state: int, leaf: int, sets: int | None) -> Any:
         """Return the unfitted model; given ``sets``, each tree draws that number of texts, on average one per set.
@@ -136,10 +140,15 @@ class FoldModels:
         self.trainer, self.examples, self.part, self.state = trainer, examples, part, state
         judged = examples.truth >= 0
         self.seeds, self.all = part.train & judged & examples.seed, part.train & judged
-        self.held = part.validation & judged
+        self.judged = judged[part.validation]
         self.shares = set_shares(examples.sets[self.all])
         self._forests: dict[tuple[int, Strength], Any] = {}
         self._kernels: dict[float, Any] = {}
+
+    @cached_property
+    def held(self) -> Views:
+        """Return the views of the validation texts."""
+        return self.examples.views.only(self.part.validation)
 
     @cached_property
     def baseline(self) -> Shown:
@@ -152,12 +161,22 @@ class FoldModels:
 
     def sampled(self, strength: Strength) -> Reweighted:
         """Return the result of reweighting by the baseline's sliced averages on the validation texts."""
-        examples, held = self.examples, self.held
-        scores, _ = self.baseline.scores(examples.views.only(held))
-        slices, truth = examples.slices[held], examples.truth[held]
-        averages = np.stack([sliced_averages(scores, slices, truth, of, examples.subgroups)[0] for of in (0, 1)])
+        examples, held = self.examples, self.part.validation
+        scores, _ = self.baseline.scores(self.held)
+        slices, truth = examples.slices[held][self.judged], examples.truth[held][self.judged]
+        averages = np.stack(
+            [sliced_averages(scores[self.judged], slices, truth, of, examples.subgroups)[0] for of in (0, 1)]
+        )
         rng = np.random.default_rng(self.state)
         return reweight(examples.slices[self.all], examples.truth[self.all], averages, strength, rng)
+
+    def named(self, setting: Setting) -> dict[str, Shown]:
+        """Return the baseline, the controls and rivals, and the debiased model, by name."""
+        return {
+            BASELINE: self.baseline,
+            **self.beside(setting),
+            DEBIASED: self.debiased(setting, self.trainer.view),
+        }
 
     def beside(self, setting: Setting) -> dict[str, Shown]:
         """Return controls, which isolate the effect of each part of the debiased model, and rivals, by name.
@@ -214,13 +233,19 @@ class FoldModels:
 
     def _regression(self, rows: Mask, weights: Array, penalty: float, *, evenly: bool = False) -> Any:
         taught = (self.examples.views.text[rows], self.examples.truth[rows], self.examples.sets[rows])
-        return paired_logistic(*taught, weights, penalty, self.state % 2**31, evenly=evenly)
+        kernel = self._kernel_of_all if rows is self.all else None
+        return paired_logistic(*taught, weights, penalty, self.state % 2**31, evenly=evenly, kernel=kernel)
+
+    @cached_property
+    def _kernel_of_all(self) -> FittedKernel:
+        return fitted_kernel(self.examples.views.text[self.all], self.state % 2**31)
 
     def _calibrated(self, pipelines: Sequence[Any], view: str = TEXT) -> Shown:
         """Return the model, calibrated on the validation seeds."""
-        chosen = self.held & self.examples.seed
-        found = self.examples.views.only(chosen).logits(pipelines, view)
-        return Shown(HarmModel(pipelines, *calibration_line(found, self.examples.truth[chosen])), view)
+        held = self.part.validation
+        chosen = self.judged & self.examples.seed[held]
+        found = self.held.logits(pipelines, view)[chosen]
+        return Shown(HarmModel(pipelines, *calibration_line(found, self.examples.truth[held][chosen])), view)
 
 
 def set_shares(sets: NDArray[np.int64]) -> Array:

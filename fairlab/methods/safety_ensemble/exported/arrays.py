@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.trust import loading
 from fairlab.files import save_arrays
+from fairlab.methods.safety_ensemble.calibration import sigmoid
 from fairlab.types import FairlabError
 
 Array = NDArray[Any]
@@ -114,7 +115,7 @@ class BoostingArrays(ForestArrays):
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities (N,) of source scores (N, F)."""
         values_TN = self.leaves(_filled(features, self.medians))
-        return _sigmoid(self.start + values_TN.sum(axis=0))
+        return sigmoid(self.start + values_TN.sum(axis=0))
 
 
 def _joined(trees: Sequence[tuple[Array, ...]]) -> dict[str, Array]:
@@ -176,7 +177,7 @@ class LogisticArrays:
     def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities (N,) of source scores (N, F)."""
         standardised_NF = (_filled(features, self.medians) - self.means) / self.scales
-        return _sigmoid(standardised_NF @ self.slopes + self.intercept)
+        return sigmoid(standardised_NF @ self.slopes + self.intercept)
 
 
 @dataclass(frozen=True)
@@ -251,7 +252,7 @@ class RegressionArrays:
         apart_NL += np.einsum("ij,ij->i", standardised_NF, standardised_NF)[:, None]
         apart_NL += np.einsum("ij,ij->i", self.landmarks, self.landmarks)
         kernel_NL = np.exp(-self.gamma * np.maximum(apart_NL, 0))
-        return _sigmoid(kernel_NL @ self.projection.T @ self.slopes + self.intercept)
+        return sigmoid(kernel_NL @ self.projection.T @ self.slopes + self.intercept)
 
     def _rank(self, scores_N: Array, quantiles_Q: Array) -> Array:
         """Return ranks (N,) of one score, midway between the lowest and the highest if quantiles are equal."""
@@ -315,10 +316,6 @@ def read_arrays(file: Path) -> list[Fitted]:
             return [KINDS[of.partition(".")[2]](**arrays) for of, arrays in sorted(models.items())]
         except FairlabError as error:
             raise FairlabError(f"{file} does not contain a fitted model ({error}); do not use it") from error
-
-
-def _sigmoid(log_odds: Array) -> NDArray[np.float64]:
-    return np.asarray(1 / (1 + np.exp(-log_odds)))
 
 
 def _filled(features: NDArray[np.float64], medians: Array) -> Array:
