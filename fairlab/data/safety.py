@@ -85,9 +85,9 @@ class SafetyData(TrainingData):
         self.groups = set_groups([text.key for text in seeds], [text.text for text in seeds], words)
         if (count := len(set(self.groups.values()))) < folds:
             remedy = (
-                f"set data.folds={count}" if count >= 3 else "give at least 3 texts that are no copies of each other"
+                f"set data.folds={count}" if count >= 3 else "give at least 3 texts that are not copies of each other"
             )
-            raise FairlabError(f"{name} has {count} sets that are no copies, for {folds} folds; {remedy}")
+            raise FairlabError(f"{name} has {count} sets that are not copies, too few for {folds} folds; {remedy}")
         self.made = made_of(seeds, augmentation) if augmentation else []
         self.always = [
             replace(text, key=f"{other} {text.key}") for other in always_trained for text in read_safety(other)

@@ -137,7 +137,7 @@ def test_settings_that_cannot_be(tmp_path):
         sample(folds=2)
     with pytest.raises(FairlabError, match="augmentation=identity or none"):
         sample(augmentation=object())
-    with pytest.raises(FairlabError, match="1 sets that are no copies, for 5 folds; give at least 3 texts"):
+    with pytest.raises(FairlabError, match="1 sets that are not copies, too few for 5 folds; give at least 3 texts"):
         sample(name="counterfactual_safety", path=seeds(tmp_path, "x,1,--,0,0,0,0,OpenAi"))
 
 
