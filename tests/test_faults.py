@@ -93,7 +93,7 @@ def test_a_damaged_cache_of_scores_is_named(tmp_path):
     cache.write(Sentiment(), texts, np.zeros((500, 4)))
     cache.connection.close()
     path.write_bytes(path.read_bytes()[:20_000])
-    with pytest.raises(FairlabError, match=r"scores is no cache of scores, or a damaged one; give another"):
+    with pytest.raises(FairlabError, match=r"scores is not a cache of scores, or it is damaged; give another"):
         ScoreCache(path).read(Sentiment(), texts)
 
 

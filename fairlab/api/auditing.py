@@ -1,4 +1,4 @@
-"""Audit of a classifier of one's own."""
+"""Audit of the user's own classifier."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def audit(
     labels: Sequence[str] | None = None,
     **settings: Any,
 ) -> Audited:
-    """Say whether a classifier treats people alike, as ``fairlab audit`` does.
+    """Test whether a classifier treats people alike, as ``fairlab audit`` does.
 
     Args:
         model: Classifier: folder, hub name, address or ``MODULE:NAME`` as on the command line, a pair of a transformers
@@ -43,7 +43,7 @@ def audit(
         data: File of labelled texts, DataFrame, or list of rows by column.
         field: Column of the text, or two columns for pairs of texts.
         label: Column of the label or score, or a column of 0 and 1 per label for several labels at once.
-        group: Column of groups, or several columns; None takes groups that the lexicons find.
+        group: Column of groups, or several columns; None uses the groups that the lexicons find.
         axis: Axes along which people change.
         labels: Names of the model's labels as the data writes them, in the order of its outputs; None takes its own,
             and an empty list is for a model of scores.
@@ -92,19 +92,20 @@ class Audited(Results):
     """Results of an audit, with its answer.
 
     Attributes:
-        models: Audited classifiers by label, which may be audited again; ``mended`` is the one that ``mend`` made.
+        models: Audited classifiers by label, which may be audited again. ``mended`` is the classifier that ``mend``
+            made.
     """
 
     models: dict[str, AnyClassifier] = field(default_factory=dict, repr=False)
 
     @property
     def answers(self) -> dict[str, AuditAnswer]:
-        """Return the answer to whether people are treated alike, by model; the label of a single model is empty."""
+        """Return for each model whether it treats people alike; a single model has an empty label."""
         return {label: AuditAnswer(**one) for label, one in self.record.provenance["answers"].items()}
 
     @property
     def sentence(self) -> str:
-        """Return the answers in a line per model."""
+        """Return the answers, one line per model."""
         return "\n".join(f"{label}: {one.sentence}" if label else one.sentence for label, one in self.answers.items())
 
 

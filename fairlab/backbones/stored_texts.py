@@ -36,7 +36,7 @@ def read_texts(path: Path) -> dict[tuple[str, int], Written]:
     except OSError as error:
         raise FairlabError(f"{path} cannot be read ({error}); give a .jsonl file of written texts") from error
     if not found:
-        raise FairlabError(f"{path} holds no text; give a file with a prompt and a text on each line")
+        raise FairlabError(f"{path} contains no text; give a file with a prompt and a text on each line")
     return found
 
 

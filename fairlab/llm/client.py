@@ -45,7 +45,7 @@ class Model(AbstractAsyncContextManager["Model"], Protocol):
         name: Name under which the model's answers are recorded.
         workers: Number of concurrent batches.
         batch_size: Number of requests in a batch.
-        in_jobs: Whether a batch of requests is a job that is paid as a whole, at a share of the price.
+        in_jobs: Whether a batch of requests is a job that is paid as a whole, at a reduced price.
     """
 
     name: str
@@ -171,7 +171,7 @@ class LLM:
         return replies
 
     def ask_again(self, request: Request, *, stage: str) -> Attempt:
-        """Send a request whatever the ledger holds, and return the attempt; its cost is recorded, its answer is not.
+        """Send a request regardless of the ledger, and return the attempt; its cost is recorded, its answer is not.
 
         Raises:
             FairlabError: If the server cannot be used at all.
@@ -235,7 +235,7 @@ class LLM:
         opening = " ".join(request.messages[-1]["content"].split())[:OPENING] if request.messages else ""
         has = "a damaged answer" if key in self.ledger.corrupt else "no answer"
         raise FairlabError(
-            f"the ledger {self.ledger.path} has {has} to the call {key[:12]} of {self.name}, whose prompt ends "
+            f"the ledger {self.ledger.path} has {has} to the call {key[:12]} of {self.name}, whose prompt ends with "
             f'"{opening}"; record it with llm=openai, gemini, anthropic, vllm, local, qwen or transformers'
         )
 
@@ -340,7 +340,7 @@ class LLM:
         self.ledger.spend(key, stage, attempt, dollars)
 
     def _most(self, requests: Sequence[Request]) -> Spent:
-        """Return the most that requests of one batch job may take, by estimated prompts and the longest replies."""
+        """Return the maximum resources of a batch job, from estimated prompts and the longest replies."""
         prompts = sum(estimated_tokens(request.prompt) for request in requests)
         replies = sum(request.max_tokens for request in requests)
         dollars = SHARE * self.price.dollars(prompts, replies) if self.price else 0.0

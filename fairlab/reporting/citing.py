@@ -21,10 +21,12 @@ from fairlab.reporting.tables.marks import marks_beside
 from fairlab.reporting.tables.rendering import escaped
 from fairlab.reporting.tables.tool_records import results_file
 
-YEAR = "2026"  # of fairlab's version, as in CITATION.cff
+YEAR = "2026"  # year of this version of fairlab, as in CITATION.cff
 KEY = re.compile(r"@\w+\{\s*([^,\s]+)\s*,")
-PARTS = ("fairlab.methods.", "fairlab.augmentation.", "fairlab.rewriting.", "fairlab.data.")  # whose classes are asked
-NAMED = ("method", "then", "augmentation", "rewriter", "data")  # parts of a configuration that a class carries out
+# packages whose classes may have citations
+PARTS = ("fairlab.methods.", "fairlab.augmentation.", "fairlab.rewriting.", "fairlab.data.")
+# parts of a configuration that are carried out by a class
+NAMED = ("method", "then", "augmentation", "rewriter", "data")
 
 
 def bibtex(records: Sequence[Record]) -> str:
@@ -59,7 +61,7 @@ def _comment(text: str) -> str:
 
 
 def _of_parts(record: Record) -> Iterable[str]:
-    """Yield the citations of a run's parts: its record's, then those of fairlab's own classes."""
+    """Yield the citations of a run's parts: first from its record, then from fairlab's own classes."""
     if said := record.provenance.get("method", {}).get("citation"):
         yield str(said).strip()
     for name in NAMED:
@@ -70,7 +72,7 @@ def _of_parts(record: Record) -> Iterable[str]:
 
 
 def _citation(target: str) -> str:
-    """Return the citation of one of fairlab's own classes; empty if there is none of that name."""
+    """Return the citation of one of fairlab's own classes; empty if there is no class of that name."""
     module, _, name = target.rpartition(".")
     try:
         found = getattr(import_module(module), name, None)
@@ -88,7 +90,7 @@ def _of_benchmarks(record: Record) -> Iterable[str]:
 
 
 def _of_tool(record: Record) -> Iterable[str]:
-    """Yield the citation of the tool that measured, if it was another one."""
+    """Yield the citation of the tool that measured the run, if it was not fairlab."""
     if results_file(record) is not None:
         tool = str(record.config.get("tool", ""))
         yield from (
@@ -149,7 +151,7 @@ def _versions(records: Sequence[Record]) -> list[str]:
 
 
 def methods_paragraph(records: Sequence[Record]) -> str:
-    """Return LaTeX of how runs were made and judged, with their command lines, for an appendix.
+    """Return LaTeX text on how runs were made and judged, with their command lines, for an appendix.
 
     Runs that differ only in their seed are described once.
     """

@@ -1,4 +1,4 @@
-"""Forest plot of single models: headline readings with their intervals about the ideal value."""
+"""Forest plot of single models: headline readings with their intervals around the ideal value."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ SHOWN = {
     SIZE: "size alone",
     FEW: "too few items",
 }
-MARGIN = 1.1  # width of a plot, as a multiple of the farthest end
+MARGIN = 1.1  # width of a plot, relative to the farthest end of an interval
 NOTE = (
-    "The centre is the ideal value; rows of one unit have one scale, which ends a little beyond the farthest of their "
-    "95 % intervals, the lines."
+    "The centre is the ideal value. Rows with the same unit share a scale, which ends a little beyond the farthest "
+    "of their 95 % intervals, the lines."
 )
 
 
 def from_the_ideal(record: Record) -> Section | None:
-    """Return the section of headline readings that have an ideal value; None if there is none, or models are compared.
+    """Return the section of headline readings with an ideal value; None if there are none or models are compared.
 
     Changes are drawn by :func:`fairlab.reporting.changes.what_changed`.
     """
@@ -64,6 +64,6 @@ def _scales(record: Record, found: Sequence[Reading]) -> dict[str, float]:
 
 
 def _whisker(reading: Reading, low: float, high: float, widest: float) -> Whisker:
-    """Return the places of bounds and value as shares of the plot's width; the ideal value is at one half."""
+    """Return the positions of bounds and value as shares of the plot's width; the ideal value is at one half."""
     ideal = reading.ideal or 0.0
     return Whisker(*(min(1.0, max(0.0, 0.5 + (place - ideal) / (2 * widest))) for place in (low, reading.value, high)))

@@ -1,9 +1,9 @@
 """Table of runs for a paper: short names, a baseline row, fixed decimals, and marks for differences beyond chance.
 
-Daggers compare a trained model with the model it started from, over the items that both were measured on and over
-seeds: the mean difference is divided by the root of its variance over seeds, plus that over items, which is taken from
-the intervals of the paired differences in the records. With one seed, or seeds that agree, the p-value is that of the
-paired bootstrap. The p-values of a column are adjusted by Holm's method.
+Daggers compare a trained model with the model it started from, over seeds and over the items that both were measured
+on. The mean difference is divided by the root of the sum of its variance over seeds and its variance over items; the
+latter is derived from the intervals of the paired differences in the records. With one seed, or seeds that agree, the
+p-value is from the paired bootstrap. The p-values of a column are adjusted by Holm's method.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SPREADS = {
     "none": "",
 }
 STRONG = 0.01  # p-value of a double dagger
-UNSAID = ("default", "none", "None", "")  # values of settings that a name leaves out
+UNSAID = ("default", "none", "None", "")  # setting values that names leave out
 SHORT = re.compile(r"\(([^()]+)\)$")  # short name at the end of a method's title
 SMALL = 0.1  # value below which a column has three significant digits instead of three decimals
 LONGEST = 60  # letters of the settings that tell rows of the same name apart; beyond, their folders do
@@ -51,9 +51,9 @@ class PaperRow:
 
     Attributes:
         name: Short name.
-        sides: Its model in every run.
+        sides: The method's model in every run.
         readings: Readings of every run, by place.
-        changes: Changes from the model that the runs started from, by place.
+        changes: Changes from the starting model, by place.
     """
 
     name: str
@@ -72,7 +72,7 @@ class PaperRow:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Warnings about the readings of the row."""
+        """Return the warnings about the readings of the row."""
         found = {
             mark: None
             for place in self.readings
@@ -85,12 +85,12 @@ class PaperRow:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """Rows of methods and columns of readings, printed for a paper.
+    """Table for a paper, with methods in rows and readings in columns.
 
     Attributes:
-        rows: Rows in the order of the runs, the baseline first.
+        rows: Rows in the order of the runs, with the baseline first.
         places: Readings of the columns.
-        best: For each reading, the name of the row that is better than every other beyond chance, if any.
+        best: Name of the row that is better than every other beyond chance, if any, by reading.
         p_values: Adjusted p-value of the change from the baseline, by name of the row and reading.
         spread: Value printed next to a mean.
         decimals: Number of decimals; None takes two for values of 10 and more, three for values of
@@ -106,7 +106,7 @@ class PaperTable:
 
     @property
     def caption(self) -> str:
-        """Caption that says items, seeds, tests and adjustment."""
+        """Return a caption that states items, seeds, tests and adjustment."""
         seeds = sorted({len(row.sides) for row in self.rows if row.changes or len(self.rows) == 1} or {1})
         runs = f"{seeds[0]} seed{'s' * (seeds[0] > 1)}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
         items = "; ".join(f"{title(self._first(place))}, n = {self._first(place).n:,}" for place in self.places)
@@ -129,7 +129,7 @@ class PaperTable:
         """Return the table in LaTeX (package booktabs), in parts of a few readings each.
 
         Args:
-            caption: Caption in place of :attr:`caption`.
+            caption: Caption that replaces :attr:`caption`.
         """
         most = MOST[self.spread]
         made = []
@@ -189,17 +189,17 @@ def paper_table(
     spread: Spread = "interval",
     decimals: int | None = None,
 ) -> PaperTable:
-    """Return the table of finished runs; runs that differ only in their seed are one row.
+    """Return a table of finished runs; runs that differ only in their seed share one row.
 
     Args:
         records: Records of runs.
         readings: Keys ``benchmark/subset/quantity`` of the columns; None selects all headline readings.
-        baseline: Whether the model that trainings started from is the first row, and daggers compare with it.
+        baseline: Whether the first row is the model that training started from, with which daggers compare.
         spread: ``interval``, ``deviation`` or ``none``.
-        decimals: Number of decimals; None chooses it by the size of the values of a column.
+        decimals: Number of decimals, or None to choose it by the size of the values in a column.
 
     Raises:
-        FairlabError: No run has finished, none has such a reading, or a value is wrong.
+        FairlabError: No run has finished, no run has such a reading, or a value is wrong.
     """
     if spread not in list(SPREADS):  # of any type
         raise FairlabError(f"spread must be {', '.join(SPREADS)}, not {spread!r}")
@@ -207,7 +207,7 @@ def paper_table(
         raise FairlabError(f"decimals must be 0 to 9, not {decimals!r}")
     done = [record for record in records if record.status == "finished"]
     if not done:
-        raise FairlabError(f"none of the {len(records)} runs has finished; let one come to its end")
+        raise FairlabError(f"none of the {len(records)} runs has finished; let at least one finish")
     rows = _rows(done, baseline)
     places = wanted([side for row in rows for side in row.sides], readings)
     for row in rows:
@@ -239,7 +239,7 @@ def _rows(records: Sequence[Record], baseline: bool) -> list[PaperRow]:
 
 
 def _tell_apart(rows: Sequence[tuple[PaperRow, Mapping[str, str]]]) -> None:
-    """Add to rows with the same name the settings in which they differ, except those at their default."""
+    """Add the settings in which rows with the same name differ, except settings at their default."""
     names = [row.name for row, _ in rows]
     for name in {name for name in names if names.count(name) > 1}:
         alike = [(row, settings) for row, settings in rows if row.name == name]
@@ -253,7 +253,7 @@ def _tell_apart(rows: Sequence[tuple[PaperRow, Mapping[str, str]]]) -> None:
 
 
 def _setting(key: str, value: str) -> str:
-    """Return a setting in short: a class by its name, any other value after the last part of its key."""
+    """Return a short form of a setting: the name of a class, or the last part of the key with the value."""
     if key.endswith("_target_"):
         return value.rpartition(".")[2]
     if key == "results":  # the file of another tool
@@ -323,15 +323,15 @@ def _daggers(rows: Sequence[PaperRow]) -> dict[tuple[str, Place], float]:
 
 
 def change_p(changes: Sequence[Comparison]) -> float:
-    r"""Return the two-sided p-value of no change over items and seeds, from the changes of the seeds' runs.
+    r"""Return the two-sided p-value of no change over items and seeds, from the change in each seed's run.
 
-    With S changes of mean d, :math:`t = d / \sqrt{s^2 / S + e^2}`: s is the deviation of the changes, and e the mean
-    standard error over the items, which the seeds share. Degrees of freedom are S - 1, the fewest. Changes that agree
-    are one computation, whose own p-value counts.
+    With S changes of mean d, :math:`t = d / \sqrt{s^2 / S + e^2}`, where s is the standard deviation of the changes and
+    e the mean standard error over the items, which the seeds share. The degrees of freedom are S - 1, a conservative
+    choice. Changes that agree count as one computation, and its own p-value is used.
     """
     if len({(one.difference, one.low, one.high) for one in changes}) == 1:
         return changes[0].p
-    from scipy.stats import t  # a second to import, which --help need not take
+    from scipy.stats import t  # takes a second to import, which would slow down --help
 
     differences = np.array([one.difference for one in changes])
     error = float(np.mean([(one.high - one.low) / (2 * Z) for one in changes]))
@@ -361,5 +361,5 @@ def _best(rows: Sequence[PaperRow], places: Sequence[Place]) -> dict[Place, str]
 
 
 def _direction(reading: Reading) -> str:
-    """Return the ideal value, which says the direction without a word."""
+    """Return the ideal value as text, which shows the direction."""
     return "" if reading.ideal is None else f"({reading.ideal:g})"

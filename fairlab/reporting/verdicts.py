@@ -1,16 +1,17 @@
-"""Verdicts on single readings: how large, then whether chance could give it, then whether it is shown to be even.
+"""Verdicts on single readings: their size, whether chance could explain it, and whether they are shown to be fair.
 
 The rules, which pages state:
 
 - Fewer than :data:`fairlab.metrics.bootstrap.FEWEST_ITEMS` items give neither an interval nor a verdict.
-- A reading with values on both sides of its ideal is *off* it if a test rejects the ideal: the benchmark's own, else
-  Student's t with the standard error of the reading's bootstrap interval.
-- An absolute value of estimates is above 0 for every model; only its own test says whether chance could give it. In
-  records older than such a test, the smallest adjusted p-value of the benchmark's tests of parts stands for it.
-- A mean of distances, a share of changed items or a cost has no such test: its size is said, and no more.
+- A reading with values on both sides of its ideal is *off* it if a test rejects the ideal. The test is the benchmark's
+  own or, without one, Student's t with the standard error of the reading's bootstrap interval.
+- An absolute value of estimates is above 0 for every model; only a test of its own shows whether chance could explain
+  it. In records older than such a test, the smallest adjusted p-value of the benchmark's tests of parts is used
+  instead.
+- A mean of distances, a share of changed items or a cost has no such test, so only its size is reported.
 - P-values are adjusted by Holm's method for all headline readings of a model.
-- A reading is *even* only if its 95 % interval is within the margin of the ideal value, which the benchmark's class
-  states: two one-sided tests, each at 2.5 %. A p-value above .05 alone is *not shown*.
+- A reading is *even* only if its 95 % interval is within a margin of the ideal value, which the benchmark's class
+  defines. This amounts to two one-sided tests at 2.5 % each. A p-value above .05 does not show evenness.
 
 The coverage of the intervals and the false-positive rates are simulated by ``experiments/judge/coverage.py``.
 
@@ -33,14 +34,15 @@ from fairlab.reporting.tables.tool_records import results_file
 from fairlab.types import KEPT
 
 OFF, EVEN, OPEN, SIZE, FEW = "off", "even", "open", "size", "few"
-WHOLE = ("", "all", "average")  # subsets of readings over all parts of a benchmark
+WHOLE = ("", "all", "average")  # subset names of readings over all parts of a benchmark
 TOO_FEW = "too few for an interval"
 MOST_FEW = 3  # readings over too few items that have a sentence each
 NOTE = (
     "Off the ideal value: p < 0.05, adjusted by Holm's method for all headline readings of the model, by the "
-    "benchmark's own test or Student's t. Absolute values and gaps are above 0 for every model, so that only a test of "
-    "their own can say that chance could not give them. Even: the whole 95 % interval is within the margin that the "
-    f"benchmark states. Fewer than {FEWEST_ITEMS} items give neither. Else nothing is shown, which is not evenness."
+    "benchmark's own test or Student's t. Absolute values and gaps are above 0 for every model, so only a test of "
+    "their own can show that they are not due to chance. Even: the whole 95 % interval is within the margin that the "
+    f"benchmark states. Fewer than {FEWEST_ITEMS} items allow neither. Otherwise nothing is shown, which does not "
+    "mean even."
 )
 
 
@@ -50,9 +52,10 @@ class ReadingVerdict:
 
     Attributes:
         reading: Reading that is judged.
-        low, high: Bounds of its 95 % interval, corrected for few items or for folding; nan with too few items.
+        low, high: Bounds of its 95 % interval, corrected for few items or for folding;
+            nan with too few items.
         p: P-value of the ideal value; nan if there is no test.
-        margin: Largest distance from the ideal value that counts as none; None if no margin is set.
+        margin: Largest distance from the ideal value that still counts as even; None if no margin is set.
         marks: Warnings about the model or the reading.
     """
 
@@ -65,7 +68,7 @@ class ReadingVerdict:
 
     @property
     def kind(self) -> str:
-        """``off``, ``even``, ``open`` (neither is shown), ``size`` (no test exists) or ``few`` (too few items)."""
+        """Return ``off``, ``even``, ``open`` (neither is shown), ``size`` (no test) or ``few`` (too few items)."""
         ideal = self.reading.ideal
         if ideal is None or math.isnan(self.low):
             return SIZE if ideal is None else FEW
@@ -79,7 +82,7 @@ class ReadingVerdict:
 
     @property
     def sentence(self) -> str:
-        """Answer in one sentence: value, distance and interval, then the verdict, then caveats."""
+        """Return one sentence with value, distance and interval, followed by the verdict and caveats."""
         r, kind = self.reading, self.kind
         ideal, margin = f"{r.ideal:g}", "no margin is set" if self.margin is None else f"{self.margin:g}"
         interval = "" if kind == FEW else f" [{self.low:.4g}, {self.high:.4g}]"
@@ -100,7 +103,7 @@ class ReadingVerdict:
 
 
 def reading_verdicts(record: Record) -> list[ReadingVerdict]:
-    """Return the verdicts on the headline readings of a record that have an ideal value other than best usefulness."""
+    """Return the verdicts on a record's headline readings whose ideal value is about fairness, not usefulness."""
     judged = [
         r for r in record.readings if represents(r) and r.phase != DATA and r.ideal is not None and question(r) != KEPT
     ]
@@ -121,7 +124,7 @@ def summed_up(found: Sequence[ReadingVerdict]) -> str:
         f"{count[EVEN] or 'none'} {_is(count[EVEN])} shown to be even",
     ]
     parts += [f"{count[OPEN]} {_is(count[OPEN])} not shown to be either"] if count[OPEN] else []
-    parts += [f"{count[SIZE]} can only be said in size"] if count[SIZE] else []
+    parts += [f"{count[SIZE]} can only be judged by size"] if count[SIZE] else []
     parts += [f"{count[FEW]} {_is(count[FEW])} over too few items"] if count[FEW] else []
     spoiled = list(dict.fromkeys(mark for one in found for mark in one.marks))
     of = f" ({'; '.join(spoiled)})" if spoiled else ""
@@ -149,7 +152,7 @@ def corrected_interval(record: Record, reading: Reading) -> tuple[float, float]:
 
 
 def interval_text(record: Record, reading: Reading, to: str = "..") -> str:
-    """Return the interval to print for a reading, ``0.71..1.25``, or that its items are too few for one."""
+    """Return the interval to print for a reading, such as ``0.71..1.25``, or a text that there are too few items."""
     low, high = corrected_interval(record, reading)
     return TOO_FEW if math.isnan(low) else f"{low:.4g}{to}{high:.4g}"
 
@@ -167,7 +170,7 @@ def _finding(record: Record, reading: Reading) -> ReadingVerdict:
 
 
 def _judged(record: Record, reading: Reading) -> tuple[float, float, float]:
-    """Return the corrected interval and the p-value of the ideal value, each nan if it does not exist."""
+    """Return the corrected interval and the p-value of the ideal value; each is nan if it does not exist."""
     info = judging_rules(reading)
     if too_few(record, reading):
         return math.nan, math.nan, math.nan
@@ -178,7 +181,7 @@ def _judged(record: Record, reading: Reading) -> tuple[float, float, float]:
         low, high = folded_interval(reading.value, reading.low, reading.high, p)
         return low, high if info.high is None else max(reading.value, min(high, info.high)), p
     low, high = expanded_interval(reading.value, reading.low, reading.high, reading.n)
-    if info is not None:  # a correction leads to no value that cannot be
+    if info is not None:  # a correction must not lead to impossible values
         low = low if info.low is None else max(low, info.low)
         high = high if info.high is None else min(high, info.high)
     if not two_sided_ideal(reading):
@@ -187,7 +190,7 @@ def _judged(record: Record, reading: Reading) -> tuple[float, float, float]:
 
 
 def _own_p(record: Record, reading: Reading) -> float:
-    """Return the p-value of a folded reading, or the smallest adjusted one of its parts; nan if neither exists."""
+    """Return the p-value of a folded reading, or the smallest adjusted p-value of its parts; nan if neither exists."""
     if reading.p is not None:
         return reading.p
     place = (reading.phase, reading.benchmark)
@@ -199,7 +202,7 @@ def _own_p(record: Record, reading: Reading) -> float:
 
 def _t_test(reading: Reading) -> float:
     """Return the p-value of the ideal value, by Student's t with the standard error of the reading's interval."""
-    from scipy.stats import t  # a second to import, which --help need not take
+    from scipy.stats import t  # takes a second to import, which would slow down --help
 
     if reading.ideal is None:
         return math.nan

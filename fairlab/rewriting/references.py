@@ -1,4 +1,4 @@
-"""Texts with every listed identity turned into the same few groups, so that texts about different groups become alike.
+"""Rewriting of every listed identity to the same few groups, which makes texts about different groups alike.
 
 The groups, and words that other lexicons do not list, are in ``fairlab/lexicons/subgroups/references.yaml``.
 """
@@ -17,8 +17,8 @@ from fairlab.rewriting.english.agreement import article
 from fairlab.rewriting.identities import SUBGROUPS, identity_lexicons
 
 LISTED = FOLDER / SUBGROUPS / "references.yaml"
-ADJECTIVES, PEOPLE = ("adjectives", "terms"), "people"  # sections of lexicons whose words are turned
-SEVERAL = re.compile(r"(?:people|children|s)$")  # end of a neutral form for several persons
+ADJECTIVES, PEOPLE = ("adjectives", "terms"), "people"  # sections of lexicons whose words are rewritten
+SEVERAL = re.compile(r"(?:people|children|s)$")  # ending of a neutral form for several persons
 PERSONS, PERSON = ("people", "folk", "folks"), ("person",)  # nouns that an identity's adjective may precede
 BLANKS = re.compile(r"[\s-]+")
 NO_NOUN = r"(?=\W*$|\s*[.,;:!?]|\s+(?:is|are|was|were|and|or|in|on|at|to|should|must|can|will|who)\b)"
@@ -29,8 +29,8 @@ ADJECTIVE_FORM, PERSON_FORM, PEOPLE_FORM = range(3)  # places of a group's forms
 class References:
     """Rewriter of the identities in a text: each becomes the adjective, the person or the people of a reference group.
 
-    An adjective before a noun for persons is turned together with it (*deaf women*). A word with another common sense
-    is turned only next to such a noun, or where no noun follows.
+    An adjective before a noun for persons is rewritten together with it (*deaf women*). A word with another common
+    sense is rewritten only next to such a noun, or if no noun follows.
 
     Args:
         names: Names of lexicons of identities, see :func:`fairlab.rewriting.identities.identity_lexicons`.
@@ -83,7 +83,7 @@ class References:
         return ADJECTIVE_FORM
 
     def _is_noun(self, found: re.Match[str]) -> bool:
-        """Return whether a word for a person is no adjective here: *a Mexican*, but not *a Mexican car*."""
+        """Return whether a word for a person is not an adjective here: *a Mexican*, but not *a Mexican car*."""
         if BLANKS.sub(" ", found["person"].casefold()) not in self.also_adjectives:
             return True
         return bool(found["article"]) and ALONE.match(found.string, found.end()) is not None
@@ -105,7 +105,7 @@ def _written(form: str, found: re.Match[str]) -> str:
 
 
 def _forms(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
-    """Yield the kind of each turned form of a lexicon, and the form, case-folded."""
+    """Yield each form of a lexicon that is rewritten, case-folded, with its kind."""
     for entry in lexicon.entries:
         for form in filter(None, entry.forms[1:]):
             if entry.section in ADJECTIVES:
@@ -115,11 +115,11 @@ def _forms(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
 
 
 def _any(forms: Iterable[str]) -> str:
-    """Return a pattern of any of the forms, the longest first."""
+    """Return a pattern that matches any of the forms, the longest first."""
     ordered = sorted(forms, key=lambda form: (-len(form), form))
     return "|".join(map(_spaced, ordered))
 
 
 def _spaced(form: str) -> str:
-    """Return a pattern of a form, whose blanks and hyphens stand for each other."""
+    """Return a pattern for a form in which spaces and hyphens are interchangeable."""
     return r"[\s-]+".join(map(re.escape, BLANKS.split(form)))

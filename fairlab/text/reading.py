@@ -81,7 +81,7 @@ def text_lines(path: Path, *, latin_1: bool = False, name: str = "") -> Iterator
                 old = old or number * (byte is not None)
                 if utf_8 and old:
                     lines_of_both = f"line {utf_8} is UTF-8 and line {old} is not"
-                    raise FairlabError(f"{name or path} is of two encodings: {lines_of_both}; save it as UTF-8")
+                    raise FairlabError(f"{name or path} has two encodings: {lines_of_both}; save it as UTF-8")
                 line = line if byte is None else raw.decode("latin-1")
             yield line.removesuffix("\n")
 
@@ -100,7 +100,7 @@ def refuse_bad_line(line: str, place: str) -> None:
     if "\0" in line:
         raise FairlabError(f"{place} is not plain text (a byte is zero); save it as UTF-8")
     if fault := length_fault(line):
-        raise FairlabError(f"{place} is {fault}, one a paragraph")
+        raise FairlabError(f"{place} is {fault}, one per paragraph")
 
 
 def length_fault(line: str) -> str:
@@ -138,7 +138,7 @@ def decoding(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise FairlabError(f"{path} begins as UTF-16 text and does not go on as such; save it as UTF-8") from error
+        raise FairlabError(f"{path} begins as UTF-16 text but does not continue as such; save it as UTF-8") from error
 
 
 def read_json_file(path: Path, remedy: str) -> Any:
@@ -157,7 +157,7 @@ def read_json_file(path: Path, remedy: str) -> Any:
         raise FairlabError(f"{path} is not JSON ({error}); {remedy}") from error
 
 
-def read_yaml_text(path: Path, otherwise: str = "is no YAML") -> Any:
+def read_yaml_text(path: Path, otherwise: str = "is not YAML") -> Any:
     """Return the value of a YAML file in any encoding allowed for text files, without building objects.
 
     Args:
@@ -181,7 +181,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
             try:
                 yield f"{path} line {number}", from_json(line)
             except ValueError as error:
-                raise FairlabError(f"{path} line {number} is not JSON ({error}); write one object a line") from error
+                raise FairlabError(f"{path} line {number} is not JSON ({error}); write one object per line") from error
 
 
 def table_cells(file: TextIO, path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -213,7 +213,7 @@ def table_cells(file: TextIO, path: Path, delimiter: str) -> Iterator[tuple[int,
                 yield reader.line_num, cells
     except csv.Error as error:
         raise FairlabError(
-            f"{path} cannot be read after line {reader.line_num} ({error}); a quote may be left open"
+            f"{path} cannot be read after line {reader.line_num} ({error}); perhaps a quote is not closed"
         ) from error
 
 
@@ -269,5 +269,5 @@ def refuse_columns(names: Sequence[str], source: str) -> None:
         raise FairlabError(f"{source} has the column '{repeated[0]}' more than once; rename or remove one of them")
     if unreadable := [name for name in names if CONTROL.search(name)]:
         raise FairlabError(
-            f"{source} has a column named {ascii(unreadable[0])[:SHOWN]}, with a character that is no text; rename it"
+            f"{source} has a column named {ascii(unreadable[0])[:SHOWN]}, with a character that is not text; rename it"
         )

@@ -92,5 +92,5 @@ def test_texts_that_failed_or_are_not_english_are_counted():
     texts = [Written(german), Written("The man went through the old town and saw many people"), Written("", "failed")]
     said = [note.text for note in notes_on("refusals", texts)]
     assert said[0] == "1 of 3 texts failed and count as empty"
-    assert said[1].startswith("1 of 3 texts hold no common English word")
+    assert said[1].startswith("1 of 3 texts contain no common English word")
     assert notes_on("refusals", texts[1:2]) == []

@@ -47,7 +47,7 @@ def test_every_format_gives_the_same_texts(tmp_path, ending):
 
 def test_names_of_harms():
     assert harm_name("hate/threatening", "x") == "hate_threatening"
-    with pytest.raises(FairlabError, match=r"row 3: '12' is no name of a harm"):
+    with pytest.raises(FairlabError, match=r"row 3: '12' is not a valid name of a harm"):
         harm_name("12", "row 3")
 
 

@@ -157,21 +157,21 @@ def test_what_a_server_lacks_is_not_run_with_the_reason(causal, ledger_path, tmp
         assert model.offers == {"embeddings"}
         found = fairlab.evaluate(model, ["cced", "crows_pairs"], limit=3)
     (entry,) = [entry for entry in found.not_run if entry.benchmark == "crows_pairs"]
-    assert "gives no log-probabilities of a prompt; serve the model by vLLM" in entry.reason
+    assert "returns no log-probabilities of a prompt; serve it with vLLM" in entry.reason
 
     def scores_alone(payload, nth):
         return refused(501, "This server does not support embeddings") if "input" in payload else whole(payload, nth)
 
     with Stub(scores_alone) as stub:
-        assert served(stub, tmp_path / "other").lacks["embeddings"].startswith("gives no embeddings (")
+        assert served(stub, tmp_path / "other").lacks["embeddings"].startswith("returns no embeddings (")
 
 
 @pytest.mark.parametrize(
     ("listing", "message"),
     [
-        (Act(body=b"<!doctype html><html>"), r"/models answers a web page; give the address up to its version"),
+        (Act(body=b"<!doctype html><html>"), r"/models returns a web page; give the address up to its version"),
         (Act(body=json.dumps({"data": [{"id": "other"}]}).encode()), "serves other, not m: give ADDRESS#NAME"),
-        (Act(401, b'{"error": {"message": "no"}}'), r"asks for a key \(401\); name the environment variable"),
+        (Act(401, b'{"error": {"message": "no"}}'), r"requires a key \(401\); set llm.api_key_env"),
     ],
 )
 def test_another_page_model_or_key_is_one_sentence(listing, message, causal, ledger_path):
@@ -203,7 +203,7 @@ def test_other_weights_under_a_recorded_name_are_refused(causal, tiny, ledger_pa
     with stub:
         served(stub, ledger_path)
         stub.act = TextServer(tiny)
-        with pytest.raises(FairlabError, match=r"answers otherwise than .* as if another model had its name"):
+        with pytest.raises(FairlabError, match=r"answers differently from .* so another model may have its name"):
             served(stub, ledger_path)
 
 
@@ -223,7 +223,7 @@ def test_what_is_no_vector_per_text_is_one_sentence(data, causal, ledger_path):
     whole = TextServer(causal)
     with Stub(lambda payload, nth: reply(data=data) if "input" in payload else whole(payload, nth)) as stub:
         model = served(stub, ledger_path)
-    assert "holds no vector of numbers for each of 3 texts" in model.lacks["embeddings"]
+    assert "lacks a vector of numbers for each of 3 texts" in model.lacks["embeddings"]
 
 
 def test_an_address_and_a_choice_of_llm_are_served_models(causal, ledger_path, tmp_path, monkeypatch):
@@ -247,7 +247,7 @@ def test_an_address_and_a_choice_of_llm_are_served_models(causal, ledger_path, t
 def test_texts_are_not_written_by_a_served_model(causal, ledger_path):
     with Stub(TextServer(causal)) as stub:
         model = served(stub, ledger_path)
-        with pytest.raises(CannotScore, match="is not a model with weights"):
+        with pytest.raises(CannotScore, match="has no weights, which are needed"):
             continuations(CausalLM(model), ["A"], characters=3)
 
 
@@ -265,7 +265,10 @@ def test_a_plan_asks_no_server_and_says_so(causal, monkeypatch, capsys, tmp_path
         monkeypatch.setattr("sys.argv", command.split())
         print_plan("evaluate", rehearse_evaluation)
         assert not stub.payloads
-    assert f"{stub.url}#m: there, at its server, which the run asks and this plan does not" in capsys.readouterr().out
+    assert (
+        f"{stub.url}#m: available, on its server, which the run contacts but this plan does not"
+        in capsys.readouterr().out
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -281,8 +284,8 @@ def test_an_address_or_a_choice_says_the_name_that_llm_would_ask_for():
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (refused(429, "slow down"), "429: slow down; wait, or ask less at once by llm.concurrency"),
-        (Act(307, b"", {"Location": "http://127.0.0.1:1/v1"}), "307: the address points elsewhere; give the one where"),
+        (refused(429, "slow down"), "429: slow down; wait, or lower llm.concurrency"),
+        (Act(307, b"", {"Location": "http://127.0.0.1:1/v1"}), "307: the address redirects; give the server's final"),
     ],
 )
 def test_a_server_that_never_answers_says_what_helps(act, message, causal, ledger_path):

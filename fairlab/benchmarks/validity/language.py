@@ -20,7 +20,8 @@ from fairlab.benchmarks.validity.tokens import word_embeddings
 from fairlab.types import CannotScore
 
 LEAST_LEARNED = 0.1  # minimum relative reduction of a language model's loss below the loss of a uniform guess
-CHANCE, SEPARATED = 0.7, 0.85  # share of words found likelier in their place: at random 0.5, with an error of 0.1
+# share of words that are likelier in their own place: 0.5 at random, with a standard error of 0.1
+CHANCE, SEPARATED = 0.7, 0.85
 
 MOST_MASKS = 4  # special tokens that are tried in place of the mask token
 WORSE = 1.0  # nats a token; a trained mask token is better than every other by more than this
@@ -75,13 +76,13 @@ def _chance(scorer: MaskedLM | TextScorer, vocabulary: int | None) -> str:
         return ""
     by_guessing = "" if vocabulary is None else f", {guess:.2f} by guessing"
     return (
-        f"random or untrained weights: as a language model it is no better than chance (loss {loss:.2f} nats a token "
+        f"random or untrained weights: as a language model it is no better than chance (loss {loss:.2f} nats per token "
         f"on plain sentences, {loss_shuffled:.2f} with their words shuffled{by_guessing})"
     )
 
 
 def _share_of_words(scorer: MaskedLM | TextScorer) -> float:
-    """Return how often a word is likelier in its place than the word it is exchanged with."""
+    """Return how often a word is likelier in its own place than the word it is exchanged with."""
     words = [word for _, word in PLACES]
     exchanged = [words[k ^ 1] for k in range(len(words))]
     right, wrong = (_word_scores(scorer, some) for some in (words, exchanged))
@@ -91,7 +92,7 @@ def _share_of_words(scorer: MaskedLM | TextScorer) -> float:
 
 
 def _word_scores(scorer: MaskedLM | TextScorer, words: Sequence[str]) -> NDArray[np.float64]:
-    """Return log-probabilities of ``PLACES`` sentences with a word inserted; for a masked LM, of the word only."""
+    """Return the log-probabilities of ``PLACES`` sentences with a word inserted; for a masked LM, only of the word."""
     texts = [text.format(word) for (text, _), word in zip(PLACES, words, strict=True)]
     if not isinstance(scorer, MaskedLM):
         return scorer.log_likelihoods(texts).sums
@@ -132,13 +133,13 @@ def _loss_behind(scorer: MaskedLM, mask: int, token_ids: Sequence[Sequence[int]]
 
 
 def _inserted(ids: Sequence[int], others: Sequence[int]) -> list[int]:
-    """Return the positions of the tokens that ``ids`` has between the common beginning and end with ``others``."""
+    """Return the positions of the tokens of ``ids`` between the beginning and the end shared with ``others``."""
     start = next((k for k, (one, other) in enumerate(zip(ids, others, strict=False)) if one != other), len(others))
     return list(range(start, min(len(ids), start + max(1, len(ids) - len(others)))))
 
 
 def _check_rewriting(backbone: Backbone) -> Iterator[Finding]:
-    """Yield a failure if an encoder-decoder writes a sentence after another one as likely as after itself."""
+    """Yield a failure if an encoder-decoder finds a sentence as likely after another sentence as after itself."""
     own = _given(backbone, SENTENCES)
     other = _given(backbone, (*SENTENCES[1:], SENTENCES[0]))
     if not bool((own > other).float().mean() > CHANCE):

@@ -1,4 +1,4 @@
-"""Calibration: log odds to probabilities by one line (Platt scaling).
+"""Calibration: conversion of log odds to probabilities by one line (Platt scaling).
 
 Source: Platt 1999, "Probabilistic Outputs for Support Vector Machines".
 Shape letters: N texts.
@@ -14,15 +14,15 @@ UNCHANGED = (1.0, 0.0)
 
 
 def calibration_line(logits_N: Array, truth_N: NDArray[np.int64]) -> tuple[float, float]:
-    """Return slope and intercept of the line that maps a model's log odds to log odds of the labels.
+    """Return the slope and intercept of the line that maps a model's log odds to log odds of the labels.
 
     Args:
         logits_N: Log odds of a model.
         truth_N: True labels, 0 or 1.
 
     Returns:
-        Slope and intercept; 1 and 0, which leave log odds unchanged, if all labels are equal or the model ranks
-        backwards.
+        Slope and intercept. They are 1 and 0, which leave log odds unchanged, if all labels are equal or the model
+        ranks texts in reverse.
     """
     from sklearn.linear_model import LogisticRegression
 

@@ -37,7 +37,7 @@ OTHERS = "others"  # key of the strengths for harms without their own
 
 
 class SafetyEnsemble:
-    """Ensemble of a baseline on seeds and a debiased, reweighted model on seeds and versions, for every harm.
+    """Ensemble with a baseline on seeds and a debiased, reweighted model on seeds and versions, for every harm.
 
     One fold is held out for testing and the next one for validation; the others are used for training. The baseline's
     sliced averages on the validation fold are the losses of fair data reweighting. Every text is thus scored by models
@@ -52,28 +52,29 @@ class SafetyEnsemble:
 
     Args:
         sources: Classifiers whose scores are the features.
-        harms: Names of the harms to train models for; None takes all that the data has labels for.
-        inputs: Total number of scores that the sources must give; None accepts any number.
+        harms: Names of the harms to train models for; None for all that the data has labels for.
+        inputs: Required total number of scores from the sources; None for any number.
         kind: Kind of model: ``forest``, or ``boosting`` or ``logistic`` as a replacement.
         trees: Number of trees of the forest, or of rounds of boosting; at least 1.
         baseline_leaf: Minimum number of seeds in a leaf of the baseline, at least 1.
         leaf: Minimum number of seeds in a leaf of the debiased forest, at least 1; all versions of a seed count as one.
-        penalty: Weight of the variance within sets in the regression that complements the forest; None uses the forest
+        penalty: Weight of the variance within sets in the regression that complements the forest; None for the forest
             alone.
         most_lost: Maximum loss of AU-PRC on validation for a chosen setting, in per cent of the baseline's.
         pairing: Penalty weights on the variance of logits within sets (Garg et al. 2019), one rival model for each.
         rivals: Further rivals to measure: ``blind``, which sees no identity words, and ``average``, the baseline's mean
-            over a text turned to the reference groups; both need scores of many more texts.
-        average: Whether the debiased model averages its logits over a text turned to the reference groups.
+            over a text's rewrites to the reference groups. Both need scores of many more texts.
+        average: Whether the debiased model averages its logits over a text's rewrites to the reference groups.
         target: ``precision`` or ``false_positive_rate`` that each harm's threshold must meet on the validation seeds.
-            Among such thresholds, the one that finds the most harm is taken; None sets no thresholds.
+            Among such thresholds, the one that finds the most harm is used; None for no thresholds.
         reweighting: Lambdas and betas of each harm; ``others`` applies to harms without their own.
         cache: File that caches source scores; None disables the cache.
         seed: Seed of the models and of the reweighting.
 
     Raises:
         FairlabError: A kind or harm is unknown, the number of scores differs from ``inputs``, or a harm has no values
-            for reweighting; in ``fit``, the training texts have one label, or a source has no score of any.
+            for reweighting; in ``fit``, if the training texts have only one label, or a source has no score of any
+            text.
     """
 
     title = "fairness-aware ensemble with fair data reweighting (FDW)"
@@ -81,10 +82,10 @@ class SafetyEnsemble:
     steps: int | None = None
     monitor = ""
     patience: int | None = None
-    measurable_before = False  # one fit gives both phases
+    measurable_before = False  # one fit produces both phases
     limits = (
-        "English only. The versions of a seed are made by word lists, which see no grammar. The ensemble can be no "
-        "better than its sources, and must be trained again when one of them changes."
+        "English only. The versions of a seed are made by word lists, which ignore grammar. The ensemble cannot be "
+        "better than its sources, and must be retrained when one of them changes."
     )
     citation = """@inproceedings{sturman2024debiasing,
   title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
@@ -125,7 +126,7 @@ class SafetyEnsemble:
         self.sources = Sources(sources, cache=cache)
         if inputs not in (None, len(self.sources.features)):
             raise FairlabError(
-                f"method.inputs asks for {inputs} scores, and the sources give {len(self.sources.features)}; give "
+                f"method.inputs asks for {inputs} scores, but the sources give {len(self.sources.features)}; give "
                 "others by source=, or set method.inputs=null"
             )
         self.harms = list(harms or ())
@@ -146,7 +147,7 @@ class SafetyEnsemble:
         self.sampled: dict[str, Reweighted] = {}
 
     def check_data(self, data: SafetyData) -> None:
-        """Raise if data cannot train the models, as far as can be told without scoring it.
+        """Raise if data cannot train the models, as far as this is known without scoring it.
 
         Raises:
             FairlabError: No text is labelled for a harm, the training seeds of a fold have fewer than two labels,
@@ -174,11 +175,11 @@ class SafetyEnsemble:
 
     def fit(self, data: SafetyData) -> None:
         """Score the texts by all sources, choose settings, train in every fold, and train the models to export."""
-        import sklearn.kernel_approximation  # loads the libraries whose threads are limited
+        import sklearn.kernel_approximation  # loads the libraries whose threads are then limited
         import sklearn.linear_model  # noqa: F401
         from threadpoolctl import threadpool_limits
 
-        # The matrices are small: threads would wait for each other several times longer than they work.
+        # The matrices are so small that threads would wait for each other longer than they work.
         with threadpool_limits(limits=1):
             self._fit(data)
 
@@ -194,7 +195,7 @@ class SafetyEnsemble:
         return {harm: self._combined(values) for harm, values in strengths.items() if values}
 
     def _adopt(self, data: SafetyData) -> None:
-        """Take the subgroups of the data, its lexicons, and, if no harms were named, all that it has labels for."""
+        """Adopt the subgroups and lexicons of the data and, if no harms were named, all harms with labels."""
         self.harms = self.harms or data.harms()
         self.settings = self._settings_of(self.harms)
         self.subgroups = sorted({text.subgroup for text in data.texts} - {""})
@@ -360,7 +361,7 @@ class SafetyEnsemble:
 
 
 def _labels(texts: Sequence[SafetyText], harm: str) -> NDArray[np.int64]:
-    """Return the labels (N,) of a harm, -1 for a text that was not judged."""
+    """Return the labels (N,) of a harm, with -1 for texts that were not judged."""
     return np.array([text.labels.get(harm, -1) for text in texts])
 
 

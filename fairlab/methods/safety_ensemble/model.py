@@ -23,7 +23,7 @@ class HarmModel:
 
     Attributes:
         pipelines: Pipelines from source scores to the probability of the harm, whose logits are averaged; medians
-            replace missing scores. They are pipelines of scikit-learn when fitted, and arrays when loaded.
+            replace missing scores. They are scikit-learn pipelines after fitting, and arrays after loading.
         slope, intercept: Line applied to the logit, so that scores are probabilities on the validation seeds
             (Platt 1999).
     """
@@ -36,8 +36,8 @@ class HarmModel:
         """Return scores (N,) in [0, 1] of source scores (N, F).
 
         Args:
-            features: Source scores, (N, F), or (K, F) of the turned texts of N texts.
-            owner: Index of the text that a turned text belongs to, (K,); the logits of a text are averaged.
+            features: Source scores, (N, F), or scores (K, F) of the rewrites of N texts.
+            owner: Index of the text that each rewrite belongs to, (K,); the logits of a text are averaged.
         """
         found = logits(self.pipelines, features)
         if owner is not None:

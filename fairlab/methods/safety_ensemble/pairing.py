@@ -30,7 +30,7 @@ def paired_logistic(
     evenly: bool = False,
     kernel: FittedKernel | None = None,
 ) -> Any:
-    r"""Fit a pipeline of scikit-learn that minimises the loss and the variance of logits within sets.
+    r"""Fit a scikit-learn pipeline that minimises the loss and the variance of logits within sets.
 
     .. math:: \frac1S \sum_i s_i\, \ell(y_i, w^\top x_i) + w^\top(\lambda C + \mathrm{RIDGE}\, I) w
 

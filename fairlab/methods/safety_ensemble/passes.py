@@ -48,10 +48,10 @@ class Examples:
     Attributes:
         views: Source scores of the texts.
         truth: True label, (N,), 0 (safe), 1 (unsafe) or -1 (not judged).
-        seed: Whether a text is a seed rather than a version, (N,).
+        seed: Whether a text is a seed (instead of a version), (N,).
         slices: Index of a text's subgroup, (N,), -1 for no subgroup.
         subgroups: Number of subgroups.
-        sets: Number of a text's counterfactual set, (N,); a seed without versions is a set of its own.
+        sets: Number of a text's counterfactual set, (N,); a seed without versions is its own set.
     """
 
     views: Views
@@ -73,7 +73,7 @@ class Trainer:
         baseline_leaf: Minimum number of seeds in a leaf of the baseline.
         pairing: Weights of the variance penalty of the rivals; each weight makes one model.
         rivals: Further rivals: ``blind`` and ``average``.
-        view: View that the debiased model receives: the text, or the average over reference groups.
+        view: View that the debiased model receives: the text itself, or the average over reference groups.
     """
 
     kind: str
@@ -152,7 +152,7 @@ class FoldModels:
 
     @cached_property
     def baseline(self) -> Shown:
-        """Return the model of the seeds alone."""
+        """Return the model that is trained only on the seeds."""
         return self._calibrated([self._of_seeds(self.examples.views.text, self.trainer.baseline_leaf)])
 
     def debiased(self, setting: Setting, view: str = TEXT) -> Shown:
@@ -181,12 +181,12 @@ class FoldModels:
     def beside(self, setting: Setting) -> dict[str, Shown]:
         """Return controls, which isolate the effect of each part of the debiased model, and rivals, by name.
 
-        ``smooth`` learns labels from the seeds alone with the leaf and the amount of shrinkage of the debiased model.
+        ``smooth`` learns only from the seeds, with the leaf size and the amount of shrinkage of the debiased model.
         ``unweighted`` is the debiased model without reweighting, ``forest`` its forest alone, and ``undebiased`` the
         baseline combined with a regression without a variance penalty. ``paired 1`` is the regression alone with the
-        weight 1. ``blind`` is the baseline that sees no identity word. ``average`` is the baseline's mean over a text
-        turned to the reference groups, and ``unaveraged`` the debiased model if it is otherwise averaged; all others
-        see the text as it is.
+        weight 1. ``blind`` is the baseline that sees no identity word. ``average`` is the baseline's mean over a text's
+        rewrites to the reference groups. ``unaveraged`` is the debiased model without its average, if it has one. All
+        others receive the text itself.
         """
         views, seeds = self.examples.views, int(self.seeds.sum())
         smooth = [self._of_seeds(views.text, setting.leaf, sets=seeds)]

@@ -1,6 +1,6 @@
-"""Views of a text that a model can receive: the text itself, without identities, or turned to reference groups.
+"""Views of a text that a model can receive: the text itself, without identities, or rewritten to reference groups.
 
-Shape letters: N texts, F source scores, K turned texts of all of them, U of them distinct.
+Shape letters: N texts, F source scores, K rewritten texts in total, U of them distinct.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Shown:
     view: str = TEXT
 
     def scores(self, views: Views) -> tuple[Array, Array]:
-        """Return scores (N,) in [0, 1]: calibrated, and as the model gives them."""
+        """Return scores (N,) in [0, 1], calibrated and uncalibrated."""
         found = views.logits(self.model.pipelines, self.view)
         return sigmoid(self.model.slope * found + self.model.intercept), sigmoid(found)
 

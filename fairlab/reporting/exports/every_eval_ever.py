@@ -1,8 +1,8 @@
-"""A record of Every Eval Ever, version 0.3.0 of its schema.
+"""Record in the format of Every Eval Ever, version 0.3.0 of its schema.
 
-The schema asks whether lower is better and has no ideal value. For a reading with better values on both sides of its
-ideal, ``lower_is_better`` is true of its distance to the ideal value, which ``additional_details`` names as
-``ideal``. Items are left out: the schema wants every item's answer, and whether it is correct.
+The schema asks whether lower is better and has no ideal value. For a reading that can be on both sides of its ideal
+value, ``lower_is_better`` refers to the distance to that value, which is given as ``ideal`` in ``additional_details``.
+Items are left out, because the schema requires every item's answer and whether it is correct.
 
 Source: https://github.com/evaleval/every_eval_ever, eval.schema.json.
 """

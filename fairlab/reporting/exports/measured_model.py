@@ -1,4 +1,4 @@
-"""One model of a record, as writers of other formats need it."""
+"""View of one model of a record, for writers of other formats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class MeasuredModel:
 
     Attributes:
         record: Record of the run.
-        phase: Phase of the model in the record; empty for the only one.
+        phase: Phase of the model in the record; empty if it is the only model.
         readings: Readings of the model.
     """
 
@@ -33,7 +33,7 @@ class MeasuredModel:
 
     @property
     def label(self) -> str:
-        """Name of the model's folder among several."""
+        """Return the name of the model's subfolder if there are several models."""
         return name_of_file(self.phase) or "model"
 
     @property
@@ -61,7 +61,7 @@ class MeasuredModel:
 
     @property
     def version(self) -> str:
-        """Version of fairlab that measured the model."""
+        """Return the version of fairlab that measured the model."""
         return str(self.record.provenance.get("versions", {}).get("fairlab", __version__))
 
     @property
@@ -71,7 +71,7 @@ class MeasuredModel:
         return str((trained if self.phase == "after" else self._facts.get("sha256")) or "")
 
     def by_benchmark(self) -> dict[str, list[Reading]]:
-        """Return the readings by name of their benchmark."""
+        """Return the readings by the name of their benchmark."""
         found: dict[str, list[Reading]] = {}
         for reading in self.readings:
             found.setdefault(reading.benchmark, []).append(reading)
@@ -86,23 +86,23 @@ def weights_of(record: Record) -> dict[str, Mapping[str, Any]]:
 
 
 def model_given(record: Record) -> Any:
-    """Return the model that a run was given: its name, names by label of several models, or None."""
+    """Return the name of the model given to a run, names by label if there are several models, or None."""
     backbone = record.config.get("backbone")
     return (backbone.get("name") if isinstance(backbone, dict) else backbone) or record.config.get("model")
 
 
 def name_of_file(text: str) -> str:
-    """Return a text as a part of a file's name, with ``_`` instead of unsuitable characters."""
+    """Return a text in a form that file names allow, with ``_`` instead of unsuitable characters."""
     return re.sub(r"[^\w.-]+", "_", text)
 
 
 def standard_error(reading: Reading) -> float:
-    """Return the standard error that a reading's 95 % interval has if it is normal."""
+    """Return the standard error implied by a reading's 95 % interval under a normal distribution."""
     return (reading.high - reading.low) / (2 * Z)
 
 
 def lower_is_better(reading: Reading) -> bool | None:
-    """Return the direction of a reading: its ideal value is its lower bound or its upper one; None for neither."""
+    """Return whether the ideal value is the reading's lower bound (True) or upper bound (False); None if neither."""
     info = judging_rules(reading)
     if reading.ideal is None or info is None or reading.ideal not in (info.low, info.high):
         return None

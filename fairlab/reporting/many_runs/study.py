@@ -1,4 +1,4 @@
-"""Page of a reproduced paper: its tables, sweeps as curves, and each method's embeddings before and after."""
+"""Report page of a reproduced paper: tables, sweeps as curves, and each method's embeddings before and after."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Records = Mapping[str, Mapping[int, Record]]
 
 
 def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix, records: Records, path: Path) -> None:
-    """Write the page atomically.
+    """Write the report page atomically.
 
     Args:
-        filled: The paper's tables, each with its cells.
+        filled: Tables of the paper, each with its cells.
         matrix: Matrix that the tables belong to.
         records: Records of finished runs, by run id and seed.
         path: Path of the page to write.
@@ -34,9 +34,9 @@ def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix
         Label(f"{matrix.scale} scale"),
         _verdict([cell for _, rows in filled for row in rows for cell in row], matrix.scale),
         Text(
-            f"Seeds {seeds}. Ours are means over the seeds; in small type the standard deviation over the seeds and "
-            "the widest bounds of their 95 % intervals. * marks a change from the model a run started from that is "
-            "beyond chance in every seed, tests taken one by one.",
+            f"Seeds {seeds}. Our values are means over the seeds; small type shows the standard deviation over the "
+            "seeds and the widest bounds of their 95 % intervals. * marks a change from the model a run started from "
+            "that is beyond chance in every seed, without adjustment for the number of tests.",
             "note",
         ),
     ]
@@ -53,7 +53,7 @@ def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix
 
 
 def _verdict(cells: Sequence[Cell], scale: str) -> Verdict:
-    """Return the number of printed values per verdict, or the reason why none is compared."""
+    """Return the number of published values per verdict, or the reason why no values are compared."""
     printed = [cell for cell in cells if cell.published is not None]
     if not printed:
         return Verdict("No printed number can be compared with ours.")
@@ -62,8 +62,8 @@ def _verdict(cells: Sequence[Cell], scale: str) -> Verdict:
     if scale != "paper":
         measured = counts[OTHER_SCALE]
         return Verdict(
-            f"{measured} of {len(printed)} printed numbers have one of ours to compare; at {scale} scale ours are of "
-            "smaller models and data, so directions can be compared, and values not."
+            f"{measured} of {len(printed)} printed numbers have a counterpart here; at {scale} scale ours come from "
+            "smaller models and data, so only directions can be compared, not values."
         )
     return Verdict(f"Of {len(printed)} printed numbers: {told}.")
 
@@ -108,7 +108,7 @@ def _said(cell: Cell) -> str:
 
 
 def _sweep(table: Table, rows: Sequence[Sequence[Cell]], records: Records) -> list[Block]:
-    """Plot the table's columns against the value in which its rows differ; empty if the table names no such value."""
+    """Plot the table's columns against the setting that differs between its rows; empty if there is no such setting."""
     found = [
         (float(_at(next(iter(records[row.run].values())).config, table.against)), cells)
         for row, cells in zip(table.rows, rows, strict=True)

@@ -1,4 +1,4 @@
-"""Several runs compared pairwise on every headline reading: adjusted p-values, and ranks with ties."""
+"""Pairwise comparison of several runs on every headline reading: adjusted p-values, and ranks with ties."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:  # pandas takes a second to import
 
 @dataclass(frozen=True)
 class RunPair:
-    """Two runs compared on one headline reading.
+    """Comparison of two runs on one headline reading.
 
     Attributes:
         first, second: Names of the runs.
-        before, after: Their readings.
-        comparison: Difference, the second less the first.
+        before, after: Readings of the two runs.
+        comparison: Difference, second minus first.
         p_adjusted: P-value adjusted for all pairs and readings; nan with too few items.
-        spoiled: Names of those runs that never are the better one: their training or their model is marked.
+        spoiled: Names of runs that are never called better, because their training or model has a warning.
     """
 
     first: str
@@ -47,7 +47,7 @@ class RunPair:
 
     @property
     def differs(self) -> bool:
-        """Whether the two runs differ beyond chance."""
+        """Return whether the two runs differ beyond chance."""
         return self.p_adjusted < ALPHA
 
     @property
@@ -61,7 +61,7 @@ class RunPair:
         return "" if nearer in self.spoiled else nearer
 
     def said(self, first: str, second: str) -> str:
-        """Return the difference in one sentence, with other names for the two runs."""
+        """Return one sentence on the difference, with other names for the two runs."""
         c = self.comparison
         size = f"{second} less {first}: {c.difference:+.3g}"
         if math.isnan(self.p_adjusted):
@@ -75,13 +75,13 @@ class RunPair:
 
 @dataclass(frozen=True)
 class RunsCompared:
-    """All pairs of several runs, compared on every headline reading that they share.
+    """Comparison of all pairs of several runs on every headline reading that they share.
 
     Attributes:
-        sides: The runs by name.
+        sides: Runs by name.
         pairs: One entry per reading and pair of runs.
-        adjustment: Method by which p-values were adjusted.
-        left_out: Sentences on what was not compared, and why.
+        adjustment: Method that adjusted the p-values.
+        left_out: Sentences on the readings that were not compared, with the reasons.
     """
 
     sides: dict[str, Side]
@@ -90,10 +90,10 @@ class RunsCompared:
     left_out: Sequence[str] = ()
 
     def ranks(self) -> list[tuple[Place, str, int, int]]:
-        """Return reading, run, and the best and worst rank that the run may have.
+        """Return the reading, the run, and the best and worst rank that the run may have.
 
-        A run's best rank counts the runs that are better beyond chance; its worst rank, those that are not worse beyond
-        chance. Runs with overlapping ranks cannot be told apart.
+        A run's best rank follows from the number of runs that are better beyond chance, and its worst rank from the
+        number that are not worse beyond chance. Runs with overlapping ranks cannot be distinguished.
         """
         found = []
         for place in dict.fromkeys(place_of(one.before) for one in self.pairs if one.before.ideal is not None):
@@ -151,15 +151,15 @@ class RunsCompared:
                 for of, name, best, worst in ranks
                 if of == place
             ]
-            lines += [f"  Ranks that chance leaves open: {', '.join(ranked)}."] if ranked else []
+            lines += [f"  Possible ranks, given chance: {', '.join(ranked)}."] if ranked else []
         return "\n".join(lines)
 
 
 def compare_runs(sides: Sequence[Side], adjust: str = "holm") -> RunsCompared:
-    """Compare runs pairwise on every headline reading that both of a pair have.
+    """Compare runs pairwise on every headline reading that both runs of a pair have.
 
     Args:
-        sides: Two or more models as measured by runs.
+        sides: Two or more models, each measured by a run.
         adjust: ``holm`` or ``bh`` (Benjamini-Hochberg).
 
     Raises:
@@ -189,7 +189,7 @@ def compare_runs(sides: Sequence[Side], adjust: str = "holm") -> RunsCompared:
 
 
 def _about(side: Side) -> str:
-    """Return the method and the model of a run, else its folder."""
+    """Return the method and model of a run, or its folder if these are unknown."""
     method = str((side.record.config.get("method") or {}).get("_target_", "")).rpartition(".")[2]
     model = model_given(side.record)
     return " on ".join(filter(None, (method, model if isinstance(model, str) else ""))) or str(side.record.folder)

@@ -1,4 +1,4 @@
-"""Comparison of two models on the same items after their runs, from the stored bootstrap draws."""
+"""Comparison of two finished runs on the same items, from their stored bootstrap draws."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ CHANGE = "change"
 
 @dataclass(frozen=True)
 class Side:
-    """One model as measured by a run.
+    """One model, as measured by a run.
 
     Attributes:
         record: Record of the run.
-        phase: Phase of the model in that record; empty for the only one.
+        phase: Phase of the model in that record; empty if it is the only model.
     """
 
     record: Record
@@ -38,12 +38,12 @@ class Side:
 
     @cached_property
     def readings(self) -> dict[Place, Reading]:
-        """Readings of the model by benchmark, subset and quantity."""
+        """Return the readings of the model by benchmark, subset and quantity."""
         return {place_of(reading): reading for reading in self.record.readings if reading.phase == self.phase}
 
     @cached_property
     def draws(self) -> dict[Place, NDArray[np.float64]]:
-        """Bootstrap draws (2,000,) of its readings, for those that the run has stored."""
+        """Return the bootstrap draws (2,000,) of the readings for which the run has stored them."""
         found: dict[Place, NDArray[np.float64]] = {}
         for benchmark in {benchmark for benchmark, _, _ in self.readings}:
             file = draws_file(self.record.folder, self.phase, benchmark)
@@ -55,7 +55,7 @@ class Side:
 
     @property
     def name(self) -> str:
-        """Name of the run or its folder, with the model's label if it has one."""
+        """Return the name of the run or its folder, with the model's label if it has one."""
         name = self.record.name or str(self.record.folder)
         return f"{name} ({self.phase})" if self.phase else name
 
@@ -66,13 +66,13 @@ def place_of(reading: Reading) -> Place:
 
 
 def sides_of(record: Record) -> list[Side]:
-    """Return the models that a run provides: the trained one, or all that it measured."""
+    """Return the models that a run provides: the trained model, or all measured models."""
     phases = record.phases
     return [Side(record, phase) for phase in (["after"] if "after" in phases else phases)]
 
 
 def only_side(record: Record) -> Side:
-    """Return the one model that a run provides.
+    """Return the only model that a run provides.
 
     Raises:
         FairlabError: The run measured no model, or several.
@@ -90,7 +90,7 @@ def names_of(sides: Sequence[Side]) -> list[str]:
 
 
 def compare_sides(before: Side, after: Side) -> list[Comparison]:
-    """Return differences of all readings that two models share, paired by item, as a run compares before and after.
+    """Return the differences of all readings that two models share, paired by item, as a run compares before and after.
 
     P-values of headline readings are adjusted by Holm's method.
 
@@ -118,7 +118,7 @@ def why_not(before: Side, after: Side, place: Place) -> str:
     """Return the reason why a shared reading cannot be compared; empty if it can."""
     name = "/".join(place)
     if key := _other_setting(before.record, after.record, place[0]):
-        return f"they were measured by other settings ({key})"
+        return f"they were measured with different settings ({key})"
     if before.readings[place].n != after.readings[place].n:
         return f"{name} is over {before.readings[place].n} and {after.readings[place].n} items"
     if reason := other_definition(before.readings[place], after.readings[place]):
@@ -130,7 +130,7 @@ def why_not(before: Side, after: Side, place: Place) -> str:
 
 
 def _other_setting(first: Record, second: Record, benchmark: str) -> str:
-    """Return a benchmark's first setting that differs between two runs; empty if none differs, or if it is unknown."""
+    """Return a benchmark's first setting that differs between two runs; empty if none differs or they are unknown."""
     name = re.split("[@]", benchmark)[0]
     nodes: list[Any] = [(record.config.get("benchmark") or {}).get(name) for record in (first, second)]
     if not all(isinstance(node, dict) for node in nodes):
@@ -140,7 +140,7 @@ def _other_setting(first: Record, second: Record, benchmark: str) -> str:
 
 
 def _comparison(before: Side, after: Side, place: Place) -> Comparison:
-    """Return the difference of a reading between two runs, with what its benchmark says of itself."""
+    """Return the difference of a reading between two runs, with the description of its benchmark."""
     earlier, later = before.readings[place], after.readings[place]
     draws = after.draws[place] - before.draws[place]
     return Comparison(

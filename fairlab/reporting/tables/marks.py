@@ -1,4 +1,4 @@
-"""Marks on readings: the model's training had no effect, or the benchmark's version is another one."""
+"""Warnings on readings: training had no effect, or the benchmark's version is outdated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLLAPSED = "gap fell by collapse alone"
 
 
 def training_notes(record: Record) -> list[Note]:
-    """Return notes on an uninformative training: its loss did not fall, or it is too short to tell.
+    """Return notes on uninformative training: the loss did not fall, or training was too short to tell.
 
     A classifier no better than a guess also gets a note. A method without steps, such as a projection, has no loss and
     gets no note.
@@ -34,29 +34,29 @@ def version_notes(record: Record) -> list[Note]:
 
 
 def marks_beside(record: Record, reading: Reading) -> list[str]:
-    """Return a reading's marks: from the record's notes, its history if it is older than these, and its version."""
+    """Return a reading's warnings from the record's notes, from the history of older records, and from its version."""
     own = record.marks(reading)
     own += [note.mark for note in training_notes(record) if note.marks(reading) and note.mark not in own]
     return own + list(filter(None, [outdated(reading)]))
 
 
 def marks_of_runs(runs: Sequence[tuple[Record, Reading]]) -> tuple[str, ...]:
-    """Return the marks of a mean over runs, with the number of runs that have each."""
+    """Return the warnings on a mean over runs, each with the number of runs that have it."""
     return marks_with_counts((mark for record, reading in runs for mark in marks_beside(record, reading)), len(runs))
 
 
 def marks_with_counts(marks: Iterable[str], runs: int) -> tuple[str, ...]:
-    """Return each mark once, with the number of ``runs`` that have it unless all do."""
+    """Return each warning once, with the number of ``runs`` that have it unless all do."""
     return tuple(mark if n == runs else f"{mark} in {n} of {runs} runs" for mark, n in Counter(marks).items())
 
 
 def marked(shown: str, marks: Sequence[str]) -> str:
-    """Append marks in parentheses to a formatted number."""
+    """Append warnings in parentheses to a formatted number."""
     return f"{shown} ({'; '.join(marks)})" if marks else shown
 
 
 def failed_models(record: Record) -> dict[str, list[str]]:
-    """Return why the numbers of a run's models say nothing about bias, by label; empty if every model is sound."""
+    """Return the reasons why a model's numbers do not show bias, by label; empty if every model is sound."""
     found: dict[str, list[str]] = {}
     for note in record.notes:
         if note.mark == SAYS_NOTHING and note.text not in found.setdefault(note.phase, []):

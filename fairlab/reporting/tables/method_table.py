@@ -1,14 +1,14 @@
-"""Methods by readings: means over seeds, and differences beyond chance, over items and seeds.
+"""Table of methods by readings, with means over seeds and marks for differences beyond chance.
 
 Every two methods are compared on each reading. The difference of their means varies with the measured items and with
-the seeds of the runs, and both sources of variance are counted:
+the seeds of the runs, and both variances are included:
 
 - over items: the variance of the difference over bootstrap draws that resample the same items for all runs;
 - over seeds: the variance of the differences if the runs have the same seeds, else the pooled variance of both methods.
 
-With one seed each, the p-value is that of the paired bootstrap, as in a run's own record. With more seeds, the
-difference divided by the root of the summed variances is compared with Student's t, with degrees of freedom after Welch
-and Satterthwaite. Runs without stored draws are compared over seeds alone. P-values of a reading are adjusted for all
+With one seed each, the p-value is from the paired bootstrap, as in a run's own record. With more seeds, the difference
+divided by the root of the summed variances is compared with Student's t, with degrees of freedom after Welch and
+Satterthwaite. Runs without stored draws are compared only over seeds. The p-values of a reading are adjusted for all
 its pairs (Holm). Readings of different versions of a benchmark's definition are not tested against each other; readings
 of a version other than the current one are marked.
 """
@@ -49,7 +49,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Measured:
-    """Reading of one method, over its seeds.
+    """One reading of one method over its seeds.
 
     Attributes:
         values: Value by seed.
@@ -69,12 +69,12 @@ class Measured:
 
     @property
     def mean(self) -> float:
-        """Mean over seeds."""
+        """Return the mean over seeds."""
         return float(np.mean(list(self.values.values())))
 
     @property
     def deviation(self) -> float:
-        """Standard deviation over seeds; nan for a single seed."""
+        """Return the standard deviation over seeds; nan for a single seed."""
         return float(np.std(list(self.values.values()), ddof=1)) if len(self.values) > 1 else math.nan
 
     def above(self) -> Measured:
@@ -87,19 +87,19 @@ class Measured:
 
     @property
     def distance(self) -> float:
-        """Distance of the mean from the ideal value; nan if there is no ideal value."""
+        """Return the distance of the mean from the ideal value; nan if there is no ideal value."""
         return math.nan if self.reading.ideal is None else abs(self.mean - self.reading.ideal)
 
     @property
     def text(self) -> str:
-        """``0.0312 ± 0.0021 (3)``, then the marks; the value alone for one seed, or seeds that agree."""
+        """Return ``0.0312 ± 0.0021 (3)`` and the warnings; without a deviation for one seed or seeds that agree."""
         seeds = f" ± {self.deviation:.2g} ({len(self.values)})" if len(set(self.values.values())) > 1 else ""
         return marked(f"{self.mean:.4g}{seeds}", self.marks)
 
 
 @dataclass(frozen=True)
 class MethodTable:
-    """Methods, or models, in rows and readings in columns.
+    """Table with methods or models in rows and readings in columns.
 
     Attributes:
         cells: Measured values by name of the method, then by reading.
@@ -157,7 +157,7 @@ class MethodTable:
             raise FairlabError(f"the table has no method {unknown[0]!r}; there are: {', '.join(self.cells)}")
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a row per method and reading: mean, deviation, number of seeds and items, unit, ideal, best or not."""
+        """Return a row per method and reading: mean, deviation, numbers of seeds and items, unit, ideal, best."""
         rows = [
             {
                 "method": name,
@@ -217,7 +217,7 @@ def method_table(records: Sequence[Record], readings: Sequence[str] | None = Non
     """
     done = [record for record in records if record.status == "finished"]
     if not done:
-        raise FairlabError(f"none of the {len(records)} runs has finished; let one come to its end")
+        raise FairlabError(f"none of the {len(records)} runs has finished; let at least one finish")
     grouped: dict[tuple[str, ...], dict[int | None, Side]] = {}
     told: dict[tuple[str, ...], dict[str, str]] = {}
     for record, settings in zip(done, settings_of(done), strict=True):
@@ -237,7 +237,7 @@ def method_table(records: Sequence[Record], readings: Sequence[str] | None = Non
 
 
 def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]:
-    """Return the readings that become the columns.
+    """Return the readings to use as columns.
 
     Raises:
         FairlabError: No model has a requested reading, or any headline reading, or ``readings`` is no list of texts.
@@ -248,7 +248,7 @@ def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]
     if readings is None:
         found = [place for place, reading in known.items() if reading.headline]
         if not found:
-            raise FairlabError("these runs hold no headline reading; name the readings wanted")
+            raise FairlabError("these runs have no headline reading; name the readings to show")
         return found
     by_name = {"/".join(place): place for place in known}
     if unknown := [name for name in readings if name not in by_name]:
@@ -265,7 +265,7 @@ def measured_row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) ->
 
     Args:
         by_seed: Model of each seed.
-        places: Readings to return, if a run has them.
+        places: Readings to return if a run has them.
     """
     row = {}
     for place in places:
@@ -294,10 +294,10 @@ def pairwise(column: Mapping[str, Measured]) -> dict[tuple[str, str], float]:
 
 
 def difference_p(first: Measured, second: Measured) -> float:
-    """Return the two-sided p-value that two methods' means do not differ, over items and seeds.
+    """Return the two-sided p-value of equal means of two methods, over items and seeds.
 
     The value is nan if there is one seed each and no draws over the same items, if there is no variance, or if the two
-    were measured by different versions of a definition.
+    were measured with different versions of a definition.
     """
     if len(first.versions | second.versions) > 1:
         return math.nan
@@ -318,7 +318,7 @@ def difference_p(first: Measured, second: Measured) -> float:
 
 
 def _difference_draws(first: Measured, second: Measured) -> NDArray[np.float64] | None:
-    """Return draws (2,000,) of the difference of means over seeds; None if a run has no draws, or the items differ."""
+    """Return draws (2,000,) of the difference of means over seeds; None if a run has no draws or the items differ."""
     complete = len(first.draws) == len(first.values) and len(second.draws) == len(second.values)
     if not complete or first.reading.n != second.reading.n:
         return None

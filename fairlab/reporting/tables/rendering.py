@@ -69,17 +69,17 @@ def _marked(entry: Printed) -> str:
 def latex(
     header: Sequence[str], rows: Sequence[Sequence[Printed]], *, caption: str = "", note: str = "", width: int = 0
 ) -> str:
-    """Return a table in LaTeX, which needs the package booktabs: first column left-aligned, the others right-aligned.
+    """Return a LaTeX table for the package booktabs, with the first column left-aligned, the others right-aligned.
 
     Args:
         header: Name of each column.
         rows: Entries of each row, one per column.
         caption: Caption above the table; empty leaves it out.
         note: Note below the table in small type; empty leaves it out.
-        width: Number of characters after which the names of columns are broken, and long names of rows; 0 for never.
+        width: Number of characters after which column names and long row names are wrapped; 0 for no wrapping.
 
     Raises:
-        FairlabError: The caption is no text.
+        FairlabError: The caption is not a text.
     """
     if not isinstance(caption, str):
         raise FairlabError(f"caption must be a text, not a {type(caption).__name__}")
@@ -110,7 +110,7 @@ def latex(
 
 
 def _stacked(name: str, width: int) -> str:
-    """Return the name of a column, broken into lines above one another."""
+    """Return the name of a column, wrapped onto several lines."""
     parts = textwrap.wrap(name.replace("_", "_ "), width) if width else [name]  # a line may end in an underscore
     lines = [_guarded(escaped(part.replace("_ ", "_"))) for part in parts]
     if len(lines) < 2:

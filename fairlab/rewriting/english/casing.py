@@ -1,4 +1,4 @@
-"""Restoring sentence case in paragraphs of capitals or small letters alone, and in headlines of capitalised words."""
+"""Conversion to sentence case of paragraphs in only upper or lower case, and of headlines in capitalised words."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _AFTER_SURNAMES = _NUMERALS | {"jr", "sr"}
 
 @dataclass(frozen=True)
 class _Cases:
-    """Case of the paragraphs of a text that were read in another one: start, end and the function that restores it.
+    """Original case of paragraphs that were converted: start, end, and the function that restores it.
 
-    The function takes new words, and the first letter of the old ones as it was written.
+    The function takes new words and the original first letter of the old words.
     """
 
     text: str
@@ -45,7 +45,7 @@ class _Cases:
 
 @lru_cache(maxsize=64)
 def read_cased(text: str) -> View:
-    """Return the view of a text, with headlines and paragraphs that are all upper or lower case in sentence case.
+    """Return the view of a text in which headlines, and paragraphs in only one case, are converted to sentence case.
 
     First names, titles, *I* and the first words of sentences are capitalised; other names cannot be recognised. In
     headlines, words that no dictionary has keep their capitals.
@@ -72,7 +72,7 @@ def read_cased(text: str) -> View:
 
 
 def may_be_read_in_another_case(text: str) -> bool:
-    """Return whether a text without markup and layout may be a headline, or is in capitals or small letters alone."""
+    """Return whether a text without markup and layout may be a headline, or is in only one case."""
     return text.isupper() or text.islower() or _is_headline(text)
 
 
@@ -105,7 +105,7 @@ def _is_headline(text: str) -> bool:
 
 
 def _headline_in_sentence_case(text: str) -> str:
-    """Return a headline with small first letters of the words in the dictionary that are no part of a name."""
+    """Return a headline with the dictionary words that are not part of a name in lower case."""
     letters, matches = list(text), list(_WORD.finditer(text))
     kept = [_keeps_capital(match[0]) for match in matches]
     for number, match in enumerate(matches[1:], start=1):
@@ -118,7 +118,7 @@ def _headline_in_sentence_case(text: str) -> str:
 
 
 def _is_first_name(word: str) -> bool:
-    """Return whether a word is a first name and seldom anything else."""
+    """Return whether a word is a first name that is seldom anything else."""
     known = find_name(word)
     return known is not None and not known.other_sense
 
@@ -186,7 +186,7 @@ def may_gain_capitals(text: str, words: Container[str]) -> bool:
 
 
 def _longer_names_in(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the start and the form of names of things of several words in a lower-case text."""
+    """Yield the start and the form of multi-word names of things in a lower-case text."""
     known = _longer_names()
     if known.keys().isdisjoint(_WORD.findall(text)):
         return

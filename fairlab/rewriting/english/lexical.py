@@ -1,7 +1,7 @@
-"""Lexical mode of the rule rewriter: the same words and grammar, from neighbouring words instead of a parse.
+"""Lexical mode of the rule rewriter, which uses neighbouring words instead of a parse.
 
-Limits: verbs coordinated at a distance (*he gets up early and mostly walks*) keep their form unless the next word
-shows a verb, and words with another sense change only if a neighbour shows the sense.
+Its limits: coordinated verbs at a distance (*he gets up early and mostly walks*) keep their form unless the next word
+shows that they are verbs, and words with several senses change only if a neighbour shows the sense.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _BE = frozenset("is was are were be been being am s re".split())
 
 
 class LexicalRules:
-    """Rewriter that uses the words of a text only, without a parse.
+    """Rewriter that uses only the words of a text, without a parse.
 
     Args:
         vocabulary: Forms of the axis, their senses and counterparts.
@@ -85,7 +85,7 @@ class LexicalRules:
         return self._run(text, table, "")
 
     def _table(self, target: str, source: str | None, goal: Callable[[str], str]) -> _Table:
-        """Return the actions towards a target and the words that change, and keep them for the next text."""
+        """Return the actions for a target and the words that change, and cache them for the next text."""
         actions = self.actions.table(goal)
         changing = {
             word: None for word, action in actions.items() if action.kind != "same"
@@ -96,7 +96,7 @@ class LexicalRules:
     def _run(self, text: str, actions: _Table, target: str, source: str | None = None) -> str:
         """Return a text rewritten with a table."""
         words, (table, changing) = split_words(text), actions
-        if text.islower() or "\n" in text:  # names in paragraphs of small letters get their capitals back
+        if text.islower() or "\n" in text:  # names in lower-case paragraphs get their capitals back
             idle = self.folded.isdisjoint(map(str.casefold, words))
         else:
             idle = changing.isdisjoint(words)
@@ -121,7 +121,7 @@ class LexicalRules:
         source: str | None,
         bare: bool = False,
     ) -> str:
-        """Return the original form of a text as it is read, rewritten; no view means that it is read unchanged."""
+        """Return the rewritten text in its original form; without a view, the text was not converted."""
         table = listed if text.isascii() or all(map(str.isascii, words)) else WithAccents(listed)
         hits = list(compress(range(0, 2 * len(words), 2), map(table.__contains__, words)))
         if not hits:
@@ -158,7 +158,7 @@ class LexicalRules:
 
 
 class _Work:
-    """State of one text that is rewritten in place."""
+    """State of a text that is being rewritten in place."""
 
     def __init__(self, rules: LexicalRules, pieces: list[str], target: str, source: str | None = None) -> None:
         self.rules, self.pieces, self.target, self.source = rules, pieces, target, source
@@ -184,7 +184,7 @@ class _Work:
         return after == "-" and following != "" and following not in JOINED_BEFORE
 
     def shows(self, place: int, action: Action) -> bool:
-        """Return whether a listed word has its sense here; the first word of a longer term needs the others."""
+        """Return whether a listed word has its listed sense; the first word of a longer term needs the other words."""
         if action.kind == "longer":
             return self._longer(place) is not None
         joined = "-" in (self.gap(place - 1), self.gap(place + 1))
@@ -244,7 +244,7 @@ class _Work:
         return self.target or next(one for one in self.rules.vocabulary.lexicon.attributes if one != attribute)
 
     def _in_context(self, place: int, action: Action) -> str:
-        """Return the new form; for an entry with neutral forms by context, the one that fits the following word."""
+        """Return the new form; if neutral forms depend on the context, return the form that fits the following word."""
         entry, vocabulary = action.sense.entry, self.rules.vocabulary
         if entry is None or len(entry.neutral_forms) == 1 or not self.target:
             return action.new
@@ -360,7 +360,7 @@ class _Work:
         return sense.pos == "noun" and found[:1].isupper() and found.endswith("s")
 
     def _put(self, first: int, last: int, new: str) -> None:
-        """Replace everything from one word index to another, and correct the article, ending and blanks."""
+        """Replace everything from one word index to another, and correct the article, ending and spaces."""
         pieces = self.pieces
         found = pieces[last]
         if not new:
@@ -381,7 +381,7 @@ class _Work:
             pieces[first - 2] = match_case(pieces[first - 2], article(sounding))
 
     def _dropped(self, first: int, last: int) -> str:
-        """Return an empty string before a noun and drop the next blank; else return the lexicon's standalone phrase."""
+        """Return an empty string before a noun (dropping the next space), else the lexicon's standalone phrase."""
         following = self.word(last + 2)
         if not self._noun_after(last):
             return self.rules.vocabulary.lexicon.alone

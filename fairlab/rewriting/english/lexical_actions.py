@@ -22,7 +22,7 @@ class Action(NamedTuple):
     new: str
     sense: Sense
     neutral: bool = False  # a neutral form of one word that is converted back to an attribute
-    other_sense: bool = False  # a first name that is something else more often
+    other_sense: bool = False  # a first name that is more often another word
 
 
 class Actions:
@@ -119,7 +119,7 @@ class WithAccents:
 
 
 class TextWords:
-    """Case-folded words of a text; one joined string is made faster than a set, and asked once or twice."""
+    """Case-folded words of a text, in one string, which is faster to build than a set and only searched a few times."""
 
     def __init__(self, pieces: list[str]) -> None:
         self.words = "\0".join(("", *pieces[::2], "")).casefold()
@@ -155,7 +155,7 @@ def listed_form(vocabulary: Vocabulary, sense: Sense, term: str) -> str:
 
 
 def say_alternatives_once(pieces: list[str], hits: list[int]) -> None:
-    """Empty the second one of two alternatives that are the same word now, and the separator: *mom/dad*.
+    """Empty the second of two alternatives that have become the same word, and the separator: *mom/dad*.
 
     Args:
         pieces: Words and separators of the rewritten text.

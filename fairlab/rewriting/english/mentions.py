@@ -1,4 +1,4 @@
-"""Mentions of an axis in a parsed text: the listed words that are used in the relevant sense."""
+"""Mentions of an axis in a parsed text: listed words that are used in the relevant sense."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class MentionFinder:
     def may_change(self, text: str) -> bool:
         """Return whether the text has the first word of a listed term, a capitalised first name or an age.
 
-        This checks the words alone, which avoids parsing most texts.
+        This checks only the words, which avoids parsing most texts.
         """
         words = WORD.findall(text)
         folded = str.casefold if text.isascii() else fold
@@ -159,7 +159,7 @@ class MentionFinder:
         for span in self._whole(text, spans):
             if any(start < span.end and span.start < end for start, end in protected) or in_compound(text, span):
                 continue
-            if _SEVERAL.search(text, span.start, span.end):  # "European, American" is no "European American"
+            if _SEVERAL.search(text, span.start, span.end):  # "European, American" is not "European American"
                 continue
             word, beside = text[span.start : span.end], neighbours(text, span.start, span.end)
             senses = tuple(
@@ -181,7 +181,7 @@ class MentionFinder:
                 yield Span(start, last, span.term)
 
     def _protected(self, text: str) -> list[tuple[int, int]]:
-        """Return the spans in which no word counts: addresses, works, idioms, and names of things."""
+        """Return the spans in which words do not count: addresses, works, idioms, and names of things."""
         found = protected_spans(text, quotations=self.keep_quotations)
         found += [(span.start, span.end) for span in self.idioms.find_read(text)]
         return found + [match.span() for match in not_people_pattern().finditer(text)]
@@ -190,7 +190,7 @@ class MentionFinder:
         """Return the mentions from left to right.
 
         Raises:
-            Unaligned: A listed word is joined to others, so that the text would be rewritten only in part.
+            Unaligned: A listed word is joined to others, so the text would be rewritten only in part.
         """
         syntax.part((one.start, one.end) for one in self.listed(text))
         found = list(self._ages(text, syntax))
@@ -201,7 +201,7 @@ class MentionFinder:
             token = syntax.last_token(one.start, one.end)
             if token is None:
                 around = text[max(0, one.start - 12) : one.end + 12]
-                raise Unaligned(f"'{one.word}' cannot be told from what it is joined to in '{around}'; part them")
+                raise Unaligned(f"'{one.word}' cannot be separated from what it is joined to in '{around}'; part them")
             beside = without_role(one.beside)
             if not (beside.follows_title or beside.follows_thing) and _follows_other_word(syntax, one.start):
                 beside = beside._replace(before="", gap_before="")
@@ -221,9 +221,9 @@ class MentionFinder:
         return sorted(found, key=lambda mention: mention.start)
 
     def doubtful(self, text: str, syntax: Syntax, mentions: Iterable[Mention]) -> list[Mention]:
-        """Return capitalised listed words in names that are not mentions, such as a name mistaken for a work's.
+        """Return capitalised listed words in names that are not mentions, such as a name mistaken for a title.
 
-        A pronoun that refers to one shows that it is a person: *“Rosalind Russell gives a handling to her scenes”*.
+        A pronoun that refers to it shows that it is a person: *“Rosalind Russell gives a handling to her scenes”*.
         """
         known = {mention.start for mention in mentions}
         found = []
@@ -253,7 +253,7 @@ class MentionFinder:
         return sense.pos == "pronoun" or one.word.casefold() in self.returning
 
     def _stands_beside(self, word: str, sense: Sense, beside: Neighbours) -> bool:
-        """Return whether a word with a possible sense has it here, judged from its neighbours."""
+        """Return whether a word has a possible sense here, judged from its neighbours."""
         capitalised = word[:1].isupper() and word[1:].islower()
         if sense.pos == "pronoun":
             return True
@@ -277,7 +277,7 @@ class MentionFinder:
         return senses.word_stands_beside(word, sense.pos, other, beside, self.vocabulary.lexicon.people)
 
     def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-        """Return whether a word with a possible sense has it here."""
+        """Return whether a word has a possible sense here."""
         if sense.pos == "pronoun":
             return True
         if sense.pos == "name":
@@ -321,7 +321,7 @@ class MentionFinder:
 
 
 def _may_stand(word: str, sense: Sense, beside: Neighbours, surnames: Container[str]) -> bool:
-    """Return whether a word may have a sense, judged from the text alone."""
+    """Return whether a word may have a sense, judged only from the text."""
     if sense.pos == "pronoun":
         return word != "US" and not _is_in_title(word, beside)
     if sense.pos != "name":
@@ -349,7 +349,7 @@ def _precedes_place(token: Any, syntax: Syntax) -> bool:
 
 
 def _follows_other_word(syntax: Syntax, start: int) -> bool:
-    """Return whether the word before is capitalised only because it begins a sentence: *Unlike Helga*."""
+    """Return whether the previous word is capitalised only because it begins a sentence: *Unlike Helga*."""
     token = syntax.at(start)
     before = token.nbor(-1) if token is not None and token.i else None
     if before is None or (before.text[:1].isupper() and not before.is_sent_start):  # Being John Malkovich

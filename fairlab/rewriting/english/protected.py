@@ -8,9 +8,9 @@ from functools import cache
 
 from fairlab.lexicons.names import load_not_people
 
-# Characters of which no mark and no quotation consists; most texts have no other ones.
+# Characters that occur in no mark or quotation; most texts consist only of these.
 _BARE = (string.ascii_letters + string.digits + " ,.':;?!-").encode()
-# Patterns of what is protected, each with signs of which every match has one; most texts have none.
+# Patterns of protected spans, each with characters of which every match has at least one; most texts have none.
 _PATTERNS = (
     (("`",), r"```.*?```"),  # fenced code
     (("`",), r"``(?:(?!'')[^`\n])+``(?:(?<=\S``)|(?!\S))"),  # inline code; not ``so'', nor ``so ``said
@@ -36,7 +36,7 @@ def protected_spans(text: str, *, quotations: bool = False) -> list[tuple[int, i
 
     Args:
         text: Text to search.
-        quotations: Whether all quotations are protected; else only quoted titles of works and single pronouns are.
+        quotations: Whether all quotations are protected, instead of only quoted titles of works and single pronouns.
     """
     if text.isascii() and not text.encode().translate(None, _BARE) and "www." not in text:
         return []
@@ -97,6 +97,6 @@ def things_by_word() -> dict[str, list[tuple[list[str], int]]]:
 
 @cache
 def not_people_pattern() -> re.Pattern[str]:
-    """Return the pattern of names that are not people's, longest first."""
+    """Return the pattern of names that do not belong to people, longest first."""
     names = sorted(load_not_people(), key=lambda name: (-len(name), name))
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?!\w)")

@@ -82,7 +82,7 @@ def test_an_export_averages_as_the_run_did(averaged, tmp_path):
     assert rows[0]["toxicity_variance"] == pytest.approx(0, abs=1e-12)
     description = json.loads((tmp_path / "ensemble.json").read_text())
     (tmp_path / "ensemble.json").write_text(json.dumps(description | {"references": "0" * 64}))
-    with pytest.raises(FairlabError, match="averages its scores over reference groups by other words"):
+    with pytest.raises(FairlabError, match="averages its scores over reference groups with words"):
         load_ensemble(tmp_path)
 
 

@@ -115,7 +115,7 @@ def test_a_quantity_that_compares_runs_says_so_while_one_is_missing(tmp_path):
     records = {"ccd": {seed: record(tmp_path, 0.37, 0.2) for seed in (1, 2)}}
     (cell, *_), *_ = cells(table(columns={COLUMN: "seat/6/normalised"}), matrix(), records)
     assert cell.reason.startswith("seat/6 has no normalised")
-    assert cell.reason.endswith("one that compares models or runs needs them all")
+    assert cell.reason.endswith("comparing models or runs needs all of them")
 
 
 def test_a_row_of_a_model_that_was_measured_alone_has_no_phase(tmp_path):

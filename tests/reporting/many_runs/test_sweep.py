@@ -180,7 +180,7 @@ def test_two_runs_of_one_seed_are_never_two(tmp_path):
     assert (choice.seeds, choice.repeated) == ([1, 2], 1)
     assert (choice.points[GAP].value, choice.points[GAP].n) == (7, 2)
     page = write_sweep(tmp_path / "sweep", records, [GAP]).read_text(encoding="utf-8")
-    assert "1 of them do what another does with the same seed; the last counts." in page
+    assert "1 of them repeat another run with the same seed; the last one counts." in page
 
 
 def test_a_record_that_cannot_be_read_stops_no_other(folder, capsys):
@@ -190,7 +190,7 @@ def test_a_record_that_cannot_be_read_stops_no_other(folder, capsys):
     report_sweep(folder)
     said = capsys.readouterr().err
     assert f"fairlab: left out: {folder}/5/record.json is damaged" in said
-    assert f"fairlab: left out: {folder}/11/record.json is a pipe, a socket or a device and no file; remove it" in said
+    assert f"fairlab: left out: {folder}/11/record.json is a pipe, a socket or a device, not a file; remove it" in said
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "5 of 6 runs finished" in page
     assert "<td>not read</td>" in page

@@ -27,7 +27,7 @@ class Moderation(Source):
     Args:
         base_url: Address of the endpoint up to and including the version.
         model: Name of the model on the server; together with the address it is the source's version.
-        outputs: Names of the categories to take; a category missing from the reply is a missing score.
+        outputs: Names of the categories to use; a category that the reply lacks is a missing score.
         api_key_env: Environment variable that holds the key; None sends no key.
         retries: Maximum number of retries of a request while the server is busy or unavailable.
 
@@ -36,7 +36,7 @@ class Moderation(Source):
     """
 
     title = "moderation endpoint"
-    limits = "The server's owner may change the model behind its name at any time, and it sees every text."
+    limits = "The server's owner may change the model behind its name at any time, and receives every text."
     citation = """@inproceedings{markov2023holistic,
   title = {A Holistic Approach to Undesired Content Detection in the Real World},
   author = {Markov, Todor and Zhang, Chong and Agarwal, Sandhini and Nekoul, Florentine Eloundou and Lee, Theodore
@@ -46,8 +46,8 @@ class Moderation(Source):
 }"""
     secret = ("base_url", "api_key_env")
     name = "moderation"
-    asks_of_turned = False  # every request has a price
-    own_limit = True  # the client's, for each request
+    asks_of_turned = False  # every request costs money
+    own_limit = True  # the client limits the time of each request
 
     def __init__(
         self, *, base_url: str, model: str, outputs: Sequence[str], api_key_env: str | None, retries: Natural = 4
@@ -55,7 +55,7 @@ class Moderation(Source):
         if api_key_env is not None and not os.environ.get(api_key_env):
             if not is_variable_name(api_key_env):
                 raise FairlabError(
-                    "api_key_env holds no name of a variable, perhaps the key itself; export it, and give the name"
+                    "api_key_env must be the name of a variable, not the key itself; export the key, and give the name"
                 )
             raise FairlabError(f"{api_key_env} is not set; export the key of {base_url}, or set api_key_env=null")
         self.url = base_url.rstrip("/") + "/moderations"
@@ -66,7 +66,7 @@ class Moderation(Source):
         self.version = f"{self.url} {model}"
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return scores (N, F) in [0, 1], with nan for a text that the server refuses on its own."""
+        """Return scores (N, F) in [0, 1], with nan for texts that the server refuses."""
         with httpx2.Client(timeout=60.0) as client:
             parts = [
                 self._part(client, list(texts[start : start + AT_ONCE])) for start in range(0, len(texts), AT_ONCE)
@@ -75,7 +75,7 @@ class Moderation(Source):
 
     def _part(self, client: httpx2.Client, texts: list[str]) -> NDArray[np.float64]:
         reply = self._sent(client, texts)
-        if reply.status_code == 400 and len(texts) > 1:  # a single text may have caused the failure
+        if reply.status_code == 400 and len(texts) > 1:  # perhaps only one text caused the failure
             return np.concatenate([self._part(client, [text]) for text in texts])
         if reply.status_code == 400:
             return np.full((1, len(self.outputs)), np.nan)
@@ -85,9 +85,11 @@ class Moderation(Source):
             results = [result["category_scores"] for result in reply.json()["results"]]
             rows = [[float(found.get(name, np.nan)) for name in self.outputs] for found in results]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise FairlabError(f"{self.url} gives no category_scores ({type(error).__name__}); check model") from error
+            raise FairlabError(
+                f"{self.url} returns no category_scores ({type(error).__name__}); check model"
+            ) from error
         if len(rows) != len(texts):
-            raise FairlabError(f"{self.url} gave {len(rows)} results for {len(texts)} texts; check the server")
+            raise FairlabError(f"{self.url} returned {len(rows)} results for {len(texts)} texts; check the server")
         return np.array(rows)
 
     def _sent(self, client: httpx2.Client, texts: list[str]) -> httpx2.Response:
