@@ -37,7 +37,7 @@ def test_a_card_has_all_its_parts_in_order(name):
     assert [part for part, _ in parts] == PARTS
     assert all(len(text.split()) >= 5 for _, text in parts)
     criticism = dict(parts)["Known criticism"]
-    assert CITED.search(criticism) or "None published" in criticism or "never published" in criticism
+    assert CITED.search(criticism) or re.search("None published|no published|never published", criticism)
 
 
 def test_every_source_that_is_cited_is_listed_and_the_other_way_round():

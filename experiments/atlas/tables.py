@@ -78,7 +78,8 @@ def _not_run(methods: Sequence[Tried], where: str = "") -> list[str]:
     for one in methods:
         if one.record is None:
             reasons.setdefault(one.reason, []).append(one.method)
-    return [f"{NOT_RUN.capitalize()}{where}: {'; '.join(names)}: {reason}." for reason, names in reasons.items()]
+    named = [("; ".join(names), reason) for reason, names in reasons.items()]
+    return [f"{NOT_RUN.capitalize()}{where}: {names}. Reason: {reason}." for names, reason in named]
 
 
 def _summed_up(method: str, record: Record) -> list[str]:
@@ -144,7 +145,8 @@ def _unfit(records: list[Record], phase: str) -> list[str]:
     for entry in (entry for record in records for entry in record.not_run if entry.phase == phase):
         part = entry.benchmark if entry.subset == "all" else f"{entry.benchmark}/{entry.subset}"
         reasons.setdefault(entry.reason, []).append(f"`{part}`")
-    return [f"{NOT_RUN.capitalize()}: {', '.join(dict.fromkeys(parts))}: {said}." for said, parts in reasons.items()]
+    named = [(", ".join(dict.fromkeys(parts)), reason) for reason, parts in reasons.items()]
+    return [f"{NOT_RUN.capitalize()}: {parts}. Reason: {reason}." for parts, reason in named]
 
 
 def changes(model: str, folder: Path = FOLDER) -> str:

@@ -13,15 +13,15 @@ from fairlab.record import Record
 
 FOLDER = Path(__file__).parent
 WORDS = {
-    "coverage": "biased, one half by either: the same",
-    "coverage_listed": "biased by a cue of the lexicon: interval holds the planted size",
-    "coverage_unlisted": "biased by a cue that the lexicon lacks: the same",
+    "coverage": "biased, half of them by each kind of cue: interval contains the true excess",
+    "coverage_listed": "biased by a cue in the lexicon: interval contains the true excess",
+    "coverage_unlisted": "biased by a cue that the lexicon lacks: interval contains the true excess",
     "fair_called_biased": "fair: called biased",
     "unstable_called_biased": "fair and unstable: called biased",
 }
 WHOLE_WORDS = {
-    "coverage_shift": "biased: interval of the shift holds the planted size",
-    "coverage_gap": "biased: interval of the gap in false-positive rates holds the planted size",
+    "coverage_shift": "biased: interval of the shift contains the true size",
+    "coverage_gap": "biased: interval of the gap in false-positive rates contains the true size",
     "biased": "biased: first sentence says so",
     "fair": "fair: first sentence calls it biased",
     "unstable": "fair and unstable: first sentence calls it biased",
@@ -118,9 +118,9 @@ def read_flips() -> str:
         "classifier",
         "pairs",
         "flips",
-        "changed controls",
-        "wrong rewrites read",
-        "right ones, as woman / as man",
+        "flips in the control",
+        "wrong rewrites",
+        "right rewrites: label as woman / as man",
     ]
     return markdown(columns, rows)
 
