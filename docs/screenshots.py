@@ -49,7 +49,7 @@ def main() -> None:
             sys.exit(bool(older))
         dates = {}
         for name, (page, height) in made.items():
-            picture = chosen.output / f"{name}.png"
+            picture = chosen.output / f"{name}.webp"
             take(page, picture, chosen.width, height, Path(folder) / "profile")
             dates[name] = {"taken": date.today().isoformat(), "shows": fingerprint(page)}
             print(f"{picture}: {page.stat().st_size:,} bytes of HTML")
@@ -61,7 +61,7 @@ def outdated(made: dict[str, Path], folder: Path) -> list[str]:
     known = json.loads((folder / "pictures.json").read_text(encoding="utf-8"))
     older = [name for name, page in made.items() if known.get(name, {}).get("shows") != fingerprint(page)]
     return [
-        f"{name}.png of {known.get(name, {}).get('taken', 'an unknown date')} shows an older page" for name in older
+        f"{name}.webp of {known.get(name, {}).get('taken', 'an unknown date')} shows an older page" for name in older
     ]
 
 
@@ -145,13 +145,14 @@ def view(folder: Path) -> Path:
 
 
 def take(page: Path, picture: Path, width: int, height: int, profile: Path) -> None:
-    """Write a picture of the top of a page, in 40 colours so that it stays small."""
+    """Write a picture of the top of a page, as WebP without losses, half as large as PNG."""
     from PIL import Image
 
     command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
-    options = [f"--user-data-dir={profile}", f"--window-size={width},{height}", f"--screenshot={picture.resolve()}"]
+    taken = profile.with_name("picture.png")
+    options = [f"--user-data-dir={profile}", f"--window-size={width},{height}", f"--screenshot={taken}"]
     subprocess.run([*command, *options, page.resolve().as_uri()], check=True, capture_output=True, timeout=120)
-    Image.open(picture).convert("RGB").quantize(40, dither=Image.Dither.NONE).save(picture, optimize=True)
+    Image.open(taken).convert("RGB").save(picture, lossless=True, quality=100, method=6)
 
 
 if __name__ == "__main__":

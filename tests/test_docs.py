@@ -229,7 +229,7 @@ def test_a_picture_is_older_if_the_words_or_the_style_of_its_page_changed(screen
     pages["words"].write_text(page.replace("Answer", "Question"))
     pages["style"].write_text(page.replace("red", "blue"))
     older = screenshots.outdated(pages, tmp_path)
-    assert [line.split(".png")[0] for line in older] == ["words", "style"]
+    assert [line.split(".webp")[0] for line in older] == ["words", "style"]
     assert "2026-01-01" in older[0]
 
 
@@ -239,14 +239,14 @@ def test_pictures_older_than_what_they_show_are_listed(screenshots, tmp_path):
     made = {name: page for name, (page, _) in screenshots.pages(tmp_path, *runs).items()}
     for line in screenshots.outdated(made, ROOT / "docs" / "images"):
         warnings.warn(f"{line}; run python docs/screenshots.py", stacklevel=1)  # needs Chromium, so it is no failure
-    assert set(made) == {path.stem for path in (ROOT / "docs" / "images").glob("*.png")}
+    assert set(made) == {path.stem for path in (ROOT / "docs" / "images").glob("*.webp")}
 
 
 def test_every_picture_of_the_gallery_is_dated():
-    pictures = {path.stem for path in (ROOT / "docs" / "images").glob("*.png")}
+    pictures = {path.stem for path in (ROOT / "docs" / "images").glob("*.webp")}
     assert set(json.loads((ROOT / "docs" / "images" / "pictures.json").read_text(encoding="utf-8"))) == pictures
     gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"\(images/(\w+)\.png\)", gallery)) == pictures
+    assert set(re.findall(r"\(images/(\w+)\.webp\)", gallery)) == pictures
 
 
 def test_the_notes_for_coding_assistants_name_what_is_there():

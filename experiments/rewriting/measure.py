@@ -9,6 +9,7 @@ groups without a gold mark. Everything called *held out* below was only measured
 from __future__ import annotations
 
 import csv
+import gzip
 import difflib
 import io
 import json
@@ -30,7 +31,7 @@ from fairlab.types import NEUTRAL, Group
 from sets import TOKEN, Gap, crows, gap, winogender
 
 FOLDER = Path(__file__).parent
-RECORD, SHEET, ADJUDICATED = FOLDER / "record.json", FOLDER / "gap_sheet.csv", FOLDER / "gap_cases.csv"
+RECORD, SHEET, ADJUDICATED = FOLDER / "record.json", FOLDER / "gap_sheet.csv.gz", FOLDER / "gap_cases.csv"
 MODES = ("syntax", "lexical")
 SEED, SHEET_SIZE = 0, 100
 
@@ -165,7 +166,7 @@ def write_sheet(items: Sequence[Gap]) -> None:
     made = rewriter.rewrite_all([item.text for item in picked], [opposite(item) for item in picked])
     known = {}
     if SHEET.is_file():
-        with SHEET.open(encoding="utf-8", newline="") as file:
+        with gzip.open(SHEET, "rt", encoding="utf-8", newline="") as file:
             known = {(row["id"], row["rewritten"]): (row["verdict"], row["reason"]) for row in csv.DictReader(file)}
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
@@ -173,12 +174,12 @@ def write_sheet(items: Sequence[Gap]) -> None:
     for item, rewritten in zip(picked, made, strict=True):
         verdict = known.get((item.id, rewritten), ("", ""))
         table.writerow([item.id, opposite(item), *verdict, item.text, rewritten])
-    write_whole(SHEET, text.getvalue())
+    SHEET.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
 
 
 def sheet_verdicts() -> dict[str, Any]:
     """How many of the rewrites that were read are right."""
-    with SHEET.open(encoding="utf-8", newline="") as file:
+    with gzip.open(SHEET, "rt", encoding="utf-8", newline="") as file:
         verdicts = [row["verdict"] for row in csv.DictReader(file)]
     read = [verdict for verdict in verdicts if verdict]
     return {"rewrites": len(verdicts), "read": len(read), **(share([v == "right" for v in read]) if read else {})}

@@ -85,7 +85,7 @@ class Bench:
         people = [group for group in read_groups("embedded/people") if group.extra["split"] == "validation"]
         self.passages = embedded.groups(people)
         self.pronouns = embedded.groups(read_groups("embedded/pronouns"))
-        self.clauses = embedded.groups(read_groups(str(FOLDER / "clauses.jsonl")))
+        self.clauses = embedded.groups(read_groups(str(FOLDER / "clauses.parquet")))
         self.tests = {
             name.removeprefix("associations_"): [embedded(part) for part in test.sets]
             for name, test in read_own_tests(EMBEDDED / "associations.yaml").tests.items()
