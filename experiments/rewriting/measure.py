@@ -9,8 +9,8 @@ groups without a gold mark. Everything called *held out* below was only measured
 from __future__ import annotations
 
 import csv
-import gzip
 import difflib
+import gzip
 import io
 import json
 import random
